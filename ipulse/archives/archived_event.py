@@ -25,7 +25,7 @@ from ipulse_core.states import JobState
 from .archived_job import KnownReason, KnownState, Message, milliseconds_of
 from .layout import EVENTS
 
-MAX_EVENTS = 500_000  # of one archive: they are stored in one transaction
+MAX_EVENTS = 500_000  # of one archive
 _MAX_LINE = 2**20  # bytes
 _STORED = (PhaseEvent, ProgressEvent, MetricEvent, LogEvent, CheckpointEvent)
 

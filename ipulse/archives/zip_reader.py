@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 import re
+import struct
 import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,6 +20,7 @@ MAX_MEMBERS = 1000
 _MAX_TEXT = 2**24  # bytes of a member that is read as a whole
 _MAX_EVENTS = 2**27  # bytes of events.jsonl
 _BLOCK = 2**20  # bytes; the directory of a zip is not larger, either
+_LOCAL_HEADER = 30  # bytes of it before the member's name
 _LINE = re.compile(r"([0-9a-f]{64})  (.+)")
 
 
@@ -61,6 +63,15 @@ class ZipReader:
         with self._zip.open(name) as file:
             while block := file.read(_BLOCK):
                 yield block
+
+    def offset(self, name: str) -> int:
+        """Return where the content of a member begins in the file."""
+        file = self._zip.fp
+        assert file is not None  # noqa: S101 - it is open
+        begin = self._zip.getinfo(name).header_offset
+        file.seek(begin)
+        lengths = struct.unpack("<HH", file.read(_LOCAL_HEADER)[-4:])  # of the name, and of extras
+        return begin + _LOCAL_HEADER + sum(lengths)
 
     def _digest(self, name: str) -> str:
         digest = hashlib.sha256()

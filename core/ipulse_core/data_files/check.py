@@ -9,17 +9,13 @@ file, because anybody may have written that.
 from __future__ import annotations
 
 import json
-import os
-import resource
 import sys
 import zipfile
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Dict, Iterator, Tuple
 
-MEMORY_BYTES = 3 * 2**30  # of addresses
-CPU_SECONDS = 300
-OPEN_FILES = 256
+from ipulse_core.limited_process import MEMORY_BYTES, limit_process
 
 _HEADER_BYTES = 4096
 
@@ -99,22 +95,6 @@ def _is_npz(path: Path) -> bool:
     except (zipfile.BadZipFile, ValueError, OSError) as error:
         raise DataInvalid(f"{path} is a damaged zip file: {error}") from error
     return any("/" not in name and name.endswith(".npy") for name in names)
-
-
-def limit_process() -> None:
-    """Limits this process for good. Children of it would be limited too; it starts none."""
-    limits = {
-        resource.RLIMIT_AS: MEMORY_BYTES,
-        resource.RLIMIT_CPU: CPU_SECONDS,
-        resource.RLIMIT_NOFILE: OPEN_FILES,
-        resource.RLIMIT_CORE: 0,
-    }
-    for kind, limit in limits.items():
-        _, most = resource.getrlimit(kind)
-        if most != resource.RLIM_INFINITY:
-            limit = min(limit, most)
-        resource.setrlimit(kind, (limit, limit))
-    os.nice(10)
 
 
 if __name__ == "__main__":

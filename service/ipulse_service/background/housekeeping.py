@@ -53,6 +53,7 @@ class Housekeeper:
             uploads.forget_expired(transaction)
             web_sessions.forget_old(transaction)
         self._retire_jobs()
+        deletion.purge(self._database, seconds=self._settings.housekeeping_seconds)
         self._blobs.prepare()
         removed = artifacts.collect(self._database, self._blobs)
         if removed:

@@ -65,6 +65,7 @@ from ipulse_service.jobs.change_notifier import JobNotifier
 from ipulse_service.jobs.curves.cache import CurveCache
 from ipulse_service.jobs.importing.importer import JobImporter
 from ipulse_service.jobs.queue.waiting import QueueView
+from ipulse_service.reading.reader import DocumentReader
 from ipulse_service.settings import Settings
 
 
@@ -79,13 +80,16 @@ def create_app(settings: Settings) -> FastAPI:
     database.listeners.append(notifier.publish)
     database.wake_up_listeners.append(lambda _: notifier.publish([hints.TOPIC]))
     blobs = _blobs(settings)
+    scratch = settings.artifacts_dir / "checks"
+    reader = DocumentReader(scratch)
     state = AppState(
         settings=settings,
         tokens=Tokens.read(settings),
         database=database,
         blobs=blobs,
         file_threads=FileThreadPool(),
-        job_importer=JobImporter(database, blobs),
+        reader=reader,
+        job_importer=JobImporter(database, blobs, reader, scratch),
         notifier=notifier,
         shared_reads=SharedReads(),
         change_poller=ChangePoller(database, notifier, settings.poll_seconds),
@@ -118,6 +122,7 @@ def create_app(settings: Settings) -> FastAPI:
             yield
         finally:
             state.housekeeper.stop()
+            state.reader.stop()
             await run_in_threadpool(state.publisher.stop)
             await run_in_threadpool(state.reaper.stop)
             await run_in_threadpool(state.sweep_controller.stop)

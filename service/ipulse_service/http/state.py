@@ -26,6 +26,7 @@ from ipulse_service.jobs.change_notifier import JobNotifier
 from ipulse_service.jobs.curves.cache import CurveCache
 from ipulse_service.jobs.importing.importer import JobImporter
 from ipulse_service.jobs.queue.waiting import QueueView
+from ipulse_service.reading.reader import DocumentReader
 from ipulse_service.settings import Settings
 
 
@@ -38,6 +39,7 @@ class AppState:
     database: Database
     blobs: Blobs | S3Blobs
     file_threads: FileThreadPool
+    reader: DocumentReader
     job_importer: JobImporter
     notifier: JobNotifier
     shared_reads: SharedReads

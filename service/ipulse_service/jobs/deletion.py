@@ -1,13 +1,14 @@
-"""Deletion of a job with its events, attempts and files."""
+"""Deletion of jobs: at once for everybody, and of their many rows in short transactions."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 
-from sqlalchemy import delete, select, update
+from sqlalchemy import String, case, cast, delete, func, literal, select, update
 
 from ipulse_core.errors import Conflict
-from ipulse_service.db.engine import Transaction
+from ipulse_service.db.engine import Database, Transaction
 from ipulse_service.db.tables import (
     artifacts,
     attempts,
@@ -21,8 +22,14 @@ from ipulse_service.db.tables import (
     submitted_specs,
     sweep_jobs,
 )
+from ipulse_service.db.tables.job import DELETED, IMPORTING
 from ipulse_service.jobs import dependencies
 from ipulse_service.jobs.job import JobRow
+
+ABANDONED_MS = 600_000  # after which an import that adds no rows has ended with its service
+REQUEST_SECONDS = 2.0
+_ROWS = 5_000  # events that one transaction deletes, about
+_JOBS = 100
 
 
 class NotOver(Conflict):
@@ -32,9 +39,10 @@ class NotOver(Conflict):
 
 
 def delete_job(transaction: Transaction, job: JobRow) -> set[str]:
-    """Deletes all rows of a locked job and returns the digests of its files.
+    """Deletes a locked job for everybody and returns the digests of its files.
 
-    Other jobs may share these files. Raises NotOver for a job that has not ended.
+    Other jobs may share these files. `purge` deletes its other rows. Raises NotOver for a job that
+    has not ended.
     """
     return delete_jobs(transaction, [job])
 
@@ -54,20 +62,65 @@ def delete_jobs(transaction: Transaction, ended: Sequence[JobRow]) -> set[str]:
         query = select(column).where(pk.in_(pks), column.is_not(None))
         digests.update(transaction.connection.execute(query).scalars())
     dependencies.forget(transaction, ended)
-    for table in (
-        outbox,
-        idempotency_keys,
-        events,
-        artifacts,
-        attempts,
-        job_settings,
-        job_metrics,
-        job_ops,
-        submitted_specs,
-    ):
+    for table in (outbox, idempotency_keys, artifacts, job_ops, submitted_specs):
         transaction.connection.execute(delete(table).where(table.c.job_pk.in_(pks)))
     ended_trials = update(sweep_jobs).where(sweep_jobs.c.job_pk.in_(pks))
     transaction.connection.execute(ended_trials.values(job_pk=None))
-    transaction.connection.execute(delete(jobs).where(jobs.c.pk.in_(pks)))
+    # Its id is free at once: an archive of it may be imported.
+    hidden = update(jobs).where(jobs.c.pk.in_(pks))
+    values = {
+        "id": literal("deleted_") + cast(jobs.c.pk, String),
+        "state": DELETED,
+        "tags": "[]",
+        **dict.fromkeys(("dataset_sha256", "start_sha256", "start_job", "group_name")),
+    }
+    transaction.connection.execute(hidden.values(values))
     transaction.topics.update(job.id for job in ended)
     return digests
+
+
+def purge(database: Database, staged: int | None = None, seconds: float = REQUEST_SECONDS) -> None:
+    """Deletes the rows of deleted jobs and of imports that have ended without a job.
+
+    `staged` is the key of such an import. It returns after so many seconds; housekeeping goes on.
+    Raises Unavailable.
+    """
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        with database.read() as transaction:
+            found = _hidden(transaction, staged)
+        if not found:
+            return
+        with database.write() as transaction:
+            transaction.lock("purge")
+            _delete_some(transaction, found)
+
+
+def _hidden(transaction: Transaction, staged: int | None) -> list[tuple[int, int]]:
+    """Returns the keys of hidden jobs with the number of their events, at most."""
+    abandoned = (jobs.c.state == IMPORTING) & (jobs.c.updated_at < transaction.now - ABANDONED_MS)
+    is_hidden = (jobs.c.state == DELETED) | abandoned | (jobs.c.pk == staged)
+    first = select(func.min(events.c.seq)).where(events.c.job_pk == jobs.c.pk).scalar_subquery()
+    left = case((first.is_(None), 0), else_=jobs.c.last_seq - first + 1)
+    query = select(jobs.c.pk, left).where(is_hidden).order_by(jobs.c.pk).limit(_JOBS)
+    return [(pk, count) for pk, count in transaction.connection.execute(query)]
+
+
+def _delete_some(transaction: Transaction, found: Sequence[tuple[int, int]]) -> None:
+    """Deletes the first of some jobs, or some events of the very first."""
+    pk, count = found[0]
+    if count > _ROWS:
+        first = select(func.min(events.c.seq)).where(events.c.job_pk == pk).scalar_subquery()
+        some = delete(events).where(events.c.job_pk == pk, events.c.seq < first + _ROWS)
+        transaction.connection.execute(some)
+        return
+    pks: list[int] = []
+    rows = 0
+    for pk, count in found:
+        rows += count
+        if rows > _ROWS:
+            break
+        pks.append(pk)
+    for table in (events, job_settings, job_metrics, artifacts, attempts, job_ops):
+        transaction.connection.execute(delete(table).where(table.c.job_pk.in_(pks)))
+    transaction.connection.execute(delete(jobs).where(jobs.c.pk.in_(pks)))

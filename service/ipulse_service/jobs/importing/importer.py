@@ -2,23 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import tempfile
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from pathlib import Path
+from typing import IO, Any
 
-from ipulse.archives.archived_event import ArchivedEvent
-from ipulse.archives.layout import FILES
-from ipulse.archives.verification import OpenArchive, open_archive
-from ipulse_core.errors import Conflict, IPUlseError, NotFound, Unavailable
+from ipulse.models import validate
+from ipulse.spec import parse_job_spec
+from ipulse_core import strict_json
+from ipulse_core.errors import Conflict, InvalidInput, NotFound, Problem, Unavailable
+from ipulse_core.manifest import ListedFile
 from ipulse_service.datasets import uploads
 from ipulse_service.datasets.uploads import UploadRow
 from ipulse_service.db.engine import Database, Transaction
 from ipulse_service.files import artifacts
 from ipulse_service.files.artifacts import Store
-from ipulse_service.jobs import store
+from ipulse_service.jobs import deletion, store
 from ipulse_service.jobs.importing import rows
+from ipulse_service.jobs.importing.rows import ImportedJob
 from ipulse_service.jobs.job import JobRow
+from ipulse_service.reading.reader import ARCHIVE, DocumentReader, Unreadable
 
 PURPOSE = "archive"  # of the uploads
+_BLOCK = 2**20  # bytes
+_MAX_LINE = 2**23  # bytes of a row: an event with escapes, and the names of its columns
 
 
 class JobExists(Conflict):
@@ -30,64 +38,98 @@ class JobExists(Conflict):
 class JobImporter:
     """Imports jobs into a database and a store."""
 
-    def __init__(self, database: Database, blobs: Store) -> None:
+    def __init__(
+        self, database: Database, blobs: Store, reader: DocumentReader, scratch: Path
+    ) -> None:
         self._database = database
         self._blobs = blobs
+        self._reader = reader
+        self._scratch = scratch
 
     def run(self, caller: str, upload: UploadRow) -> tuple[JobRow, bool]:
         """Returns the job of an uploaded archive, and whether it is new.
 
         Raises InvalidInput with every problem of the archive, JobExists and Unavailable.
         """
-        with self._blobs.as_file(upload.sha256) as path, open_archive(path) as archive:
-            found = list(archive.events())
+        self._scratch.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with (
+            self._blobs.as_file(upload.sha256) as path,
+            tempfile.TemporaryFile(dir=self._scratch) as lines,
+        ):
+            content = self._read(path, lines)
             with self._database.read() as transaction:
-                former = _imported(transaction, archive.job.id, upload.sha256)
+                former = _imported(transaction, content["job"]["id"], upload.sha256)
             if former is not None:
                 return former, False
+            files = [
+                validate(ListedFile, {name: each[name] for name in each if name != "offset"})
+                for each in content["files"]
+            ]
+            spec = parse_job_spec(strict_json.loads(content["spec"]))
+            job = ImportedJob(content["job"], spec, files, content["metrics"], upload.sha256)
             kept: list[UploadRow] = []
+            staged: int | None = None
             try:
-                for file in archive.files:
-                    kept.append(self._keep(caller, archive, FILES + file.name))
-                return self._add(archive, found, upload.sha256, kept)
-            except IPUlseError:
-                self._release(kept)
+                for file, each in zip(files, content["files"], strict=True):
+                    kept.append(self._keep(caller, path, file, each["offset"]))
+                lines.seek(0)
+                staged = rows.begin(self._database, job)
+                rows.fill(self._database, staged, job, content["attempts"], _bounded(lines))
+                return self._show(staged, job, kept)
+            except BaseException:
+                self._undo(staged, kept)
                 raise
 
-    def _keep(self, caller: str, archive: OpenArchive, name: str) -> UploadRow:
+    def _read(self, path: Path, lines: IO[bytes]) -> dict[str, Any]:
+        try:
+            return self._reader.read(ARCHIVE, [str(path)], lines)
+        except Unreadable as error:
+            problem = Problem("", "invalid_archive", error.detail)
+            raise InvalidInput([problem], "the archive is not valid") from error
+
+    def _keep(self, caller: str, path: Path, described: ListedFile, offset: int) -> UploadRow:
         """Stores a file of the archive. Its upload keeps it until the job's row refers to it."""
         file = self._blobs.receive()
         try:
-            for block in archive.zip.blocks(name):
-                file.write(block)
+            with path.open("rb") as archive:
+                archive.seek(offset)
+                while block := archive.read(min(_BLOCK, described.size - file.size)):
+                    file.write(block)
+            if file.sha256 != described.sha256:
+                raise Unavailable(f"{described.name} of the archive changed while it was read")
             file.sync()
             with artifacts.keeping(self._database, self._blobs, file) as transaction:
                 return uploads.add_complete(transaction, caller, PURPOSE, file.size, file.sha256)
         finally:
             file.close()
 
-    def _add(
-        self,
-        archive: OpenArchive,
-        found: Sequence[ArchivedEvent],
-        sha256: str,
-        kept: Sequence[UploadRow],
+    def _show(
+        self, staged: int, job: ImportedJob, kept: Sequence[UploadRow]
     ) -> tuple[JobRow, bool]:
         with self._database.write() as transaction:
-            transaction.lock(f"import/{archive.job.id}")
-            former = _imported(transaction, archive.job.id, sha256)
-            job = former or rows.add(transaction, archive, found, sha256)
+            transaction.lock(f"import/{job.fields['id']}")
+            former = _imported(transaction, job.fields["id"], job.archive_sha256)
+            row = former or rows.show(transaction, staged, job)
             for each in kept:
                 uploads.remove(transaction, each.id)
-        return job, former is None
+        if former is not None:  # another request was faster
+            deletion.purge(self._database, staged)
+        return row, former is None
 
-    def _release(self, kept: Sequence[UploadRow]) -> None:
-        with suppress(Unavailable):  # they are forgotten after a day
+    def _undo(self, staged: int | None, kept: Sequence[UploadRow]) -> None:
+        with suppress(Unavailable):  # housekeeping does it later
+            if staged is not None:
+                deletion.purge(self._database, staged)
             with self._database.write() as transaction:
                 for each in kept:
                     uploads.remove(transaction, each.id)
             for each in kept:
                 artifacts.forget(self._database, self._blobs, each.sha256)
+
+
+def _bounded(lines: IO[bytes]) -> Iterator[bytes]:
+    while line := lines.readline(_MAX_LINE):
+        yield line
 
 
 def _imported(transaction: Transaction, job_id: str, sha256: str) -> JobRow | None:

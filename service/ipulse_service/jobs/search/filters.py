@@ -13,6 +13,7 @@ from ipulse_core import strict_json
 from ipulse_core.states import JobState
 from ipulse_service.db.engine import Transaction
 from ipulse_service.db.tables import jobs
+from ipulse_service.db.tables.job import HIDDEN
 from ipulse_service.jobs.search.clauses import clause_of
 from ipulse_service.jobs.search.columns import Scalar
 from ipulse_service.jobs.search.terms import Term
@@ -60,6 +61,8 @@ class JobFilter:
         """Yields SQL clauses for which there is an index."""
         if self.states:
             yield jobs.c.state.in_(sorted(state.value for state in self.states))
+        else:
+            yield jobs.c.state.not_in(HIDDEN)
         if self.devices:
             yield jobs.c.device.in_(sorted(self.devices))
         if self.id_prefix:  # a range, for which every database uses the index of ids

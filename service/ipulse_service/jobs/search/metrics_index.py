@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 from sqlalchemy import bindparam, insert, select, update
 
 from ipulse_service.db.engine import Transaction
 from ipulse_service.db.tables import events, job_metrics
 from ipulse_service.jobs.search import name_ids
-
-# No results of the training; a search for these names means the settings.
-LEFT_OUT = frozenset({"epochs", "learning_rate", "run_seconds", "seconds", "steps"})
+from ipulse_service.jobs.search.metrics_fold import Row, fold, keep
 
 _COLUMNS = ("kept", "smallest", "largest", "last", "smallest_epoch", "largest_epoch", "last_epoch")
 _OF_JOB = select(job_metrics).where(job_metrics.c.job_pk == bindparam("of_job"))
@@ -31,36 +28,7 @@ _METRIC_BODIES = (
     .order_by(events.c.seq.desc())
 )
 
-Row = dict[str, Any]
 EpochValues = tuple[int, Mapping[str, float]]  # an epoch and its metrics
-
-
-def fold(rows: dict[str, Row], epoch: int, values: Mapping[str, float]) -> None:
-    """Adds the metrics of an epoch to rows by name; until the end, the last epoch is kept."""
-    for name, value in values.items():
-        if name in LEFT_OUT or len(name) > name_ids.MAX_NAME:
-            continue
-        row = rows.get(name)
-        if row is None:
-            rows[name] = {
-                **dict.fromkeys(("kept", "smallest", "largest", "last"), value),
-                **dict.fromkeys(("smallest_epoch", "largest_epoch", "last_epoch"), epoch),
-            }
-            continue
-        row.update(kept=value, last=value, last_epoch=epoch)
-        if value < row["smallest"]:
-            row.update(smallest=value, smallest_epoch=epoch)
-        if value > row["largest"]:
-            row.update(largest=value, largest_epoch=epoch)
-
-
-def keep(rows: dict[str, Row], summary: Mapping[str, float], kept: Mapping[str, float]) -> None:
-    """Sets the values of the kept epoch: those of the summary, else those of its event."""
-    for name, value in {**kept, **summary}.items():
-        if name in rows:
-            rows[name]["kept"] = value
-        else:
-            fold(rows, int(summary.get("kept_epoch", 0)), {name: value})
 
 
 def add_epochs(transaction: Transaction, job_pk: int, epochs: Iterable[EpochValues]) -> None:

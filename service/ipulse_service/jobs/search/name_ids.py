@@ -11,7 +11,6 @@ from ipulse_service.db.engine import Transaction
 from ipulse_service.db.tables import index_names
 
 SETTING, METRIC = "setting", "metric"
-MAX_NAME = 200  # characters of an indexed name
 
 _ALL = select(index_names.c.name, index_names.c.id).where(
     index_names.c.kind == bindparam("of_kind")

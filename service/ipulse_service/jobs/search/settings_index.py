@@ -12,10 +12,10 @@ from ipulse_core import strict_json
 from ipulse_service.db.engine import Transaction
 from ipulse_service.db.tables import job_settings
 from ipulse_service.jobs.search import name_ids
+from ipulse_service.jobs.search.index_limits import MAX_NAME, MAX_SETTINGS
 
 MAX_VALUE = 200  # characters of an indexed value
 MAX_ITEMS = 16  # of a list that is indexed item by item
-MAX_SETTINGS = 2_000  # of one job
 
 # They are fields of the job, or the same for all.
 _LEFT_OUT = frozenset({"version", "name", "metadata"})
@@ -32,7 +32,7 @@ def flat_settings(spec: Mapping[str, Any]) -> dict[str, Any]:
     for key, value in spec.items():
         if key not in _LEFT_OUT:
             for name, leaf in _leaves(value, key):
-                if len(name) <= name_ids.MAX_NAME and len(settings) < MAX_SETTINGS:
+                if len(name) <= MAX_NAME and len(settings) < MAX_SETTINGS:
                     settings[name] = leaf
     return settings
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from fastapi import APIRouter, Response
+from starlette.concurrency import run_in_threadpool
 
 from ipulse_service.datasets import uploads
+from ipulse_service.datasets.uploads import UploadRow
 from ipulse_service.http import log_context as log
 from ipulse_service.http import problems
 from ipulse_service.http.dependencies import CurrentCaller, State
@@ -14,7 +16,10 @@ from ipulse_service.http.payloads import JSONRoute
 from ipulse_service.http.responses import job_detail
 from ipulse_service.http.schemas.jobs.job_requests import ImportRequest
 from ipulse_service.http.schemas.jobs.jobs import JobDetail
+from ipulse_service.http.state import AppState
 from ipulse_service.jobs import leases
+from ipulse_service.jobs.job import JobRow
+from ipulse_service.jobs.leases import AttemptRow
 
 _KNOWN: dict[int | str, dict[str, Any]] = {
     200: {"model": JobDetail, "description": "The job was imported from this archive before."},
@@ -31,7 +36,7 @@ router = APIRouter(prefix="/v1", tags=["jobs"], route_class=JSONRoute)
     response_description="The job is stored.",
     responses=_KNOWN,
 )
-def import_job(
+async def import_job(
     request: ImportRequest, state: State, caller: CurrentCaller, response: Response
 ) -> JobDetail:
     """Imports a job that has ended from an archive of `ipulse export archive`.
@@ -39,13 +44,23 @@ def import_job(
     The job keeps its id, times, events and files, and is marked by `imported`. All of the archive
     is verified first. 409 if the service has another job of this id.
     """
-    with state.database.read() as transaction:
-        upload = uploads.get_complete(transaction, request.upload_id)
+    upload = await run_in_threadpool(_upload, state, request.upload_id)
     log.bind(upload=upload.id)
-    job, is_new = state.job_importer.run(caller.name, upload)
+    job, is_new = await state.reader.in_turn(
+        caller.name, state.job_importer.run, caller.name, upload
+    )
     log.bind(job=job.id)
     response.status_code = 201 if is_new else 200
     response.headers["location"] = f"/v1/jobs/{job.id}"
-    with state.database.read() as transaction:
-        attempts = leases.of_job(transaction, job.pk)
+    attempts = await run_in_threadpool(_attempts, state, job)
     return job_detail(response, job, attempts)
+
+
+def _upload(state: AppState, upload_id: str) -> UploadRow:
+    with state.database.read() as transaction:
+        return uploads.get_complete(transaction, upload_id)
+
+
+def _attempts(state: AppState, job: JobRow) -> list[AttemptRow]:
+    with state.database.read() as transaction:
+        return leases.of_job(transaction, job.pk)

@@ -21,7 +21,7 @@ from ipulse_service.http.routes.jobs.job_list import SelectionQuery
 from ipulse_service.http.schemas.jobs.job_list import BatchSummary
 from ipulse_service.http.schemas.jobs.job_requests import GroupChange
 from ipulse_service.http.state import AppState
-from ipulse_service.jobs import attempts, attributes, batches, finishing
+from ipulse_service.jobs import attempts, attributes, batches, deletion, finishing
 from ipulse_service.jobs.batches import Batch, Change
 from ipulse_service.jobs.search.filters import JobFilter
 
@@ -92,7 +92,9 @@ async def delete_jobs(query: Selection, state: State) -> BatchSummary:
     A request works for a few seconds. If jobs remain, repeat it. Send the `as_of` of a dry
     run as `created_before`, so that no job is changed that was not counted.
     """
-    return await _change_all(query, state, batches.delete)
+    result = await _change_all(query, state, batches.delete)
+    await run_in_threadpool(deletion.purge, state.database)
+    return result
 
 
 @router.post(

@@ -1,0 +1,26 @@
+"""Limits of a process that reads a document which anybody may have written."""
+
+from __future__ import annotations
+
+import os
+import resource
+
+MEMORY_BYTES = 3 * 2**30  # of addresses
+CPU_SECONDS = 300
+OPEN_FILES = 256
+
+
+def limit_process(memory_bytes: int = MEMORY_BYTES, cpu_seconds: int = CPU_SECONDS) -> None:
+    """Limits this process for good. Children of it would be limited too; it starts none."""
+    limits = {
+        resource.RLIMIT_AS: memory_bytes,
+        resource.RLIMIT_CPU: cpu_seconds,
+        resource.RLIMIT_NOFILE: OPEN_FILES,
+        resource.RLIMIT_CORE: 0,
+    }
+    for kind, limit in limits.items():
+        _, most = resource.getrlimit(kind)
+        if most != resource.RLIM_INFINITY:
+            limit = min(limit, most)
+        resource.setrlimit(kind, (limit, limit))
+    os.nice(10)

@@ -1,0 +1,1 @@
+"""Reads documents of users in limited processes outside of the service."""

@@ -1,0 +1,115 @@
+"""Runs a module that reads a document in a process of its own, which limits itself."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import IO, NamedTuple
+
+MAX_OUTPUT_BYTES = 16 * 2**20
+POLL_SECONDS = 0.05
+
+
+class ReadingStopped(Exception):
+    """The document was not to be read any more."""
+
+
+class Ended(NamedTuple):
+    """The end of a process: its exit status, None if it took too long, and its output."""
+
+    status: int | None
+    output: bytes
+
+    @property
+    def took_too_long(self) -> bool:
+        """Whether its time or its processor time was over."""
+        return self.status is None or self.status == -signal.SIGXCPU
+
+    @property
+    def was_killed(self) -> bool:
+        """Whether something else than the document ended it, such as a lack of memory."""
+        return self.status == -signal.SIGKILL
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether its output is of no use."""
+        return self.status != 0 or len(self.output) > MAX_OUTPUT_BYTES
+
+
+def run(
+    module: str,
+    arguments: Sequence[str],
+    folder: Path,
+    seconds: float,
+    must_stop: Callable[[], bool],
+    rows: IO[bytes] | None = None,
+) -> Ended:
+    """Runs a module and returns how it ended.
+
+    Args:
+        module: Limits its process before it opens a document.
+        arguments: Of the module; the descriptor of `rows` follows.
+        folder: Its working directory.
+        seconds: How long it may take.
+        must_stop: Called often; the process is ended when it returns True.
+        rows: A file for a module that writes many rows; it gets its descriptor.
+
+    Raises:
+        ReadingStopped: `must_stop` returned True.
+        OSError: The process cannot be started.
+    """
+    descriptors = [] if rows is None else [rows.fileno()]
+    with (
+        tempfile.TemporaryFile(dir=folder) as output,
+        tempfile.TemporaryFile(dir=folder) as log,
+    ):
+        process = subprocess.Popen(  # noqa: S603 - our own module
+            [sys.executable, "-I", "-m", module, *arguments, *map(str, descriptors)],
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=log,
+            pass_fds=descriptors,
+            cwd=folder,
+            env=environment(),
+            start_new_session=True,
+        )
+        status = _wait(process, seconds, must_stop)
+        output.seek(0)
+        return Ended(status, output.read(MAX_OUTPUT_BYTES + 1))
+
+
+def environment() -> dict[str, str]:
+    """Returns the variables of the process: no secret of the service is among them."""
+    kept = {name: os.environ[name] for name in ("PATH", "LANG", "TMPDIR") if name in os.environ}
+    return {
+        **kept,
+        "OPENBLAS_NUM_THREADS": "1",  # each of its threads takes addresses
+        "OMP_NUM_THREADS": "1",
+        "HDF5_PLUGIN_PATH": os.devnull,
+        "HDF5_USE_FILE_LOCKING": "FALSE",
+    }
+
+
+def _wait(
+    process: subprocess.Popen[bytes], seconds: float, must_stop: Callable[[], bool]
+) -> int | None:
+    """Returns the exit status, or None if it took too long."""
+    deadline = time.monotonic() + seconds
+    try:
+        while time.monotonic() < deadline:
+            try:
+                return process.wait(POLL_SECONDS)
+            except subprocess.TimeoutExpired:
+                if must_stop():
+                    raise ReadingStopped from None
+        return None
+    finally:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
