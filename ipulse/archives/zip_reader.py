@@ -70,8 +70,8 @@ class ZipReader:
         assert file is not None  # noqa: S101 - it is open
         begin = self._zip.getinfo(name).header_offset
         file.seek(begin)
-        lengths = struct.unpack("<HH", file.read(_LOCAL_HEADER)[-4:])  # of the name, and of extras
-        return begin + _LOCAL_HEADER + sum(lengths)
+        name_bytes, extra_bytes = struct.unpack("<HH", file.read(_LOCAL_HEADER)[-4:])
+        return begin + _LOCAL_HEADER + int(name_bytes) + int(extra_bytes)
 
     def _digest(self, name: str) -> str:
         digest = hashlib.sha256()

@@ -9,11 +9,11 @@ from collections.abc import Callable
 
 from ipulse_core.errors import Unavailable
 from ipulse_service.datasets import checking, versions
-from ipulse_service.datasets.checking import CheckStopped
 from ipulse_service.datasets.facts import DatasetCheck
 from ipulse_service.datasets.versions import VersionRow
 from ipulse_service.db.engine import Database
 from ipulse_service.files.artifacts import Store
+from ipulse_service.reading.process import ReadingStopped
 from ipulse_service.settings import Settings
 
 RESCAN_SECONDS = 10.0  # for versions that another replica gave up
@@ -82,7 +82,7 @@ class DatasetChecker:
             with self._blobs.as_file(version.sha256) as path:
                 result = checking.check(path, self._scratch, self._must_stop(version))
             self._store(version, result)
-        except (CheckStopped, Unavailable, OSError) as error:
+        except (ReadingStopped, Unavailable, OSError) as error:
             is_stopping = self._stopping.is_set()
             if is_stopping or not isinstance(error, CheckKilled):  # the data are not the reason
                 with self._database.write() as transaction:

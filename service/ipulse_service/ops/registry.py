@@ -6,21 +6,18 @@ import re
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Row, delete, func, insert, select
 
-from ipulse_core import source_package
-from ipulse_core.errors import InvalidInput, NotFound, Problem
+from ipulse_core.errors import NotFound
 from ipulse_core.op_manifest.layer import OpReference
-from ipulse_core.op_manifest.manifest import FILE, OpManifest
+from ipulse_core.op_manifest.manifest import OpManifest
 from ipulse_core.op_manifest.reader import parse_manifest
 from ipulse_service.datasets.uploads import UploadRow
 from ipulse_service.db.engine import Transaction
 from ipulse_service.db.tables import job_ops, ops, uploads
 
-MAX_MANIFEST = 65_536  # bytes
 _DIGEST = re.compile("[0-9a-f]{64}")
 
 
@@ -50,22 +47,6 @@ class OpRow:
     def parsed(self) -> OpManifest:
         """The manifest, which was checked before it was stored."""
         return parse_manifest(self.manifest.encode(), lambda _: True)
-
-
-def check_op(path: Path) -> tuple[str, str]:
-    """Returns name and manifest of the op in a package.
-
-    Raises InvalidPackage, InvalidInput for a manifest that is not valid, and OSError.
-    """
-    files = source_package.read_package(path)
-    content = files.get(FILE)
-    if content is None:
-        detail = f"the package has no {FILE} beside its other files"
-        raise InvalidInput([Problem("", "invalid_op", detail)])
-    if len(content) > MAX_MANIFEST:
-        detail = f"{FILE} may have {MAX_MANIFEST:,} bytes; this one has {len(content):,}"
-        raise InvalidInput([Problem("", "invalid_op", detail)])
-    return parse_manifest(content, files.__contains__).name, content.decode("utf-8")
 
 
 def adding(

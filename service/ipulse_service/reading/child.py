@@ -26,10 +26,14 @@ def run(
         result = read(sys.argv[1:])
     except InvalidInput as error:
         problems = [each.to_json() for each in error.problems[:MOST_PROBLEMS]]
-        result = {"problems": problems, "message": error.message}
+        result = {"code": error.code, "problems": problems, "message": error.message}
     except IPUlseError as error:
         result = {"refusal": error.message}
     except (MemoryError, RecursionError):
         result = {"refusal": f"reading it takes more than {memory_bytes >> 30} GiB of memory"}
-    sys.stdout.write(json.dumps(result))
+    try:
+        text = json.dumps(result, allow_nan=False)
+    except ValueError:
+        text = json.dumps({"refusal": "it has numbers that are not finite"})
+    sys.stdout.write(text)
     return 0

@@ -13,6 +13,8 @@ import anyio
 from anyio import to_thread
 
 from ipulse_core.errors import InvalidInput, Problem, Unavailable
+from ipulse_core.pva.report import InvalidReport
+from ipulse_core.source_package import InvalidPackage
 from ipulse_service.reading import process
 from ipulse_service.reading.process import ReadingStopped
 from ipulse_service.reading.turns import Turns
@@ -35,6 +37,11 @@ ARCHIVE = Kind("ipulse_service.reading.archive", "archive", 600.0)
 NETWORK = Kind("ipulse_core.data_files.nir_outline", "network", 60.0)
 PACKAGE = Kind("ipulse_service.reading.package", "package", 60.0)
 PROFILES = Kind("ipulse_service.reading.profiles", "profile", 60.0)
+
+# Errors of modules by their code; the others are InvalidInput.
+_ERRORS: dict[str, type[InvalidInput]] = {
+    each.code: each for each in (InvalidPackage, InvalidReport)
+}
 
 
 class Unreadable(Exception):
@@ -105,7 +112,8 @@ class DocumentReader:
             raise Unreadable(f"the {kind.what} is damaged, or written in a way that is not known")
         result: dict[str, Any] = json.loads(ended.output)
         if "problems" in result:
-            raise InvalidInput([Problem(**each) for each in result["problems"]], result["message"])
+            refusal = _ERRORS.get(result["code"], InvalidInput)
+            raise refusal([Problem(**each) for each in result["problems"]], result["message"])
         if "refusal" in result:
             raise Unreadable(result["refusal"])
         return result

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from ipulse_service.datasets import checking
+from ipulse_service.reading import process
 from tests.service.datasets.checks import checked, refusal
 from tests.service.datasets.files import hdf5, n_mnist, npz, spikes
 
@@ -20,7 +21,7 @@ def test_the_process_sees_no_secret_of_the_service(
 ) -> None:
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-    assert set(checking.environment()) <= {
+    assert set(process.environment()) <= {
         *("PATH", "LANG", "TMPDIR", "OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"),
         *("HDF5_PLUGIN_PATH", "HDF5_USE_FILE_LOCKING"),
     }
@@ -48,7 +49,7 @@ def test_damage_anywhere_is_found_or_harmless(tmp_path: Path, kind: str) -> None
 
 def test_limits_are_set_before_the_file_is_opened(tmp_path: Path) -> None:
     program = (
-        "import resource; from ipulse_core.data_files import check; check.limit_process(); "
+        "import resource; from ipulse_core.limited_process import limit_process; limit_process(); "
         "print(resource.getrlimit(resource.RLIMIT_AS)[0], "
         "resource.getrlimit(resource.RLIMIT_NOFILE)[0])"
     )
@@ -62,7 +63,7 @@ def test_limits_are_set_before_the_file_is_opened(tmp_path: Path) -> None:
 def test_a_check_can_be_given_up(tmp_path: Path) -> None:
     path = tmp_path / "pipe"
     os.mkfifo(path)  # reading it never ends
-    with pytest.raises(checking.CheckStopped):
+    with pytest.raises(process.ReadingStopped):
         checking.check(path, tmp_path / "scratch", lambda: True)
     assert list((tmp_path / "scratch").iterdir()) == []
 

@@ -17,7 +17,7 @@ from sqlalchemy import (
 
 from ipulse_service.db.tables.base import KEY, metadata
 
-# States of rows that no public id, list or agent leads to: of a job whose import goes on, and of one
+# States of rows that no public id or list leads to: of a job whose import goes on, and of one
 # that was deleted and whose rows are being removed.
 IMPORTING, DELETED = "importing", "deleted"
 HIDDEN = (IMPORTING, DELETED)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +9,6 @@ import h5py
 import numpy as np
 import pytest
 
-from ipulse_service.files import nir_outline
 from tests.service.http.routes.test_submission import check_problem
 from tests.service.running import InProcess
 
@@ -86,19 +84,3 @@ def test_what_cannot_be_shown_is_refused_with_the_reason(
         assert problem["code"] == "unreadable_network"
         assert word in str(problem["errors"]), word
         assert str(service.settings.artifacts_dir) not in answer.text
-
-
-def test_many_at_once_do_not_hold_up_other_requests(
-    service: InProcess, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = tmp_path / "network.nir"
-    write(path, {"a": ("Input", {"shape": np.array([3])})}, [])
-    place = address(service, "network.nir", path.read_bytes())
-    monkeypatch.setattr(nir_outline, "WAIT_SECONDS", 0.01)
-    with ExitStack() as busy:
-        while nir_outline._AT_ONCE.acquire(blocking=False):
-            busy.callback(nir_outline._AT_ONCE.release)
-        answer = service.user.get(place)
-        assert check_problem(answer, 503)["code"] == "unavailable"
-        assert "retry-after" in answer.headers
-    assert service.user.get(place).status_code == 200

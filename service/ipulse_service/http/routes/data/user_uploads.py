@@ -15,6 +15,8 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import ClientDisconnect
 
 from ipulse_core import source_package
+from ipulse_core.errors import Problem
+from ipulse_core.source_package import InvalidPackage
 from ipulse_service.datasets import uploads
 from ipulse_service.datasets.uploads import UploadRow
 from ipulse_service.db.engine import Transaction
@@ -29,6 +31,7 @@ from ipulse_service.http.schemas.agents.uploads import UploadOffset
 from ipulse_service.http.schemas.data.datasets import UploadInfo, UploadRequest
 from ipulse_service.http.state import AppState
 from ipulse_service.ops import registry
+from ipulse_service.reading.reader import PACKAGE, Unreadable
 
 UploadId = Annotated[str, Path(description="The upload's id.")]
 
@@ -136,11 +139,13 @@ async def append_to_upload(
                 return receiving.offset_response(file.size, 204)
             receiving.check_content(file, upload.size, upload.sha256, "/body")
             also: Callable[[Transaction], None] | None = None
-            if upload.purpose == "program":
-                await threads.run(source_package.check_package, file.path)
-            elif upload.purpose == "op":
-                name, manifest = await threads.run(registry.check_op, file.path)
-                also = registry.adding(name, manifest, upload, caller.token_name)
+            if upload.purpose in uploads.CODE:
+                arguments = [upload.purpose, str(file.path)]
+                found = await state.reader.in_turn(caller.name, _read_package, state, arguments)
+                if upload.purpose == "op":
+                    also = registry.adding(
+                        found["name"], found["manifest"], upload, caller.token_name
+                    )
             await threads.run(file.sync)
             await threads.run(uploads.finish, state.database, state.blobs, upload, file, also)
         except (ClientDisconnect, asyncio.CancelledError):  # a stop of the service cancels it
@@ -165,6 +170,13 @@ async def delete_upload(upload_id: UploadId, state: State) -> None:
     upload = await run_in_threadpool(_remove, state, upload_id)
     await state.file_threads.run(state.blobs.drop, upload.id)
     await state.file_threads.run(artifacts.forget, state.database, state.blobs, upload.sha256)
+
+
+def _read_package(state: AppState, arguments: list[str]) -> dict[str, Any]:
+    try:
+        return state.reader.read(PACKAGE, arguments)
+    except Unreadable as error:
+        raise InvalidPackage([Problem("", "invalid_package", error.detail)]) from error
 
 
 def _get(state: AppState, upload_id: str) -> UploadRow:

@@ -7,8 +7,8 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Path, Request, Response
 from starlette.concurrency import run_in_threadpool
 
-from ipulse_core.errors import NotFound, NotPermitted
-from ipulse_service.files import artifacts, nir_outline
+from ipulse_core.errors import InvalidInput, NotFound, NotPermitted, Problem
+from ipulse_service.files import artifacts
 from ipulse_service.files.artifacts import ArtifactRow
 from ipulse_service.http import log_context as log
 from ipulse_service.http import problems
@@ -20,6 +20,9 @@ from ipulse_service.http.schemas.jobs.artifacts import ArtifactInfo, ArtifactLis
 from ipulse_service.http.schemas.jobs.networks import NirOutline
 from ipulse_service.http.state import AppState
 from ipulse_service.jobs import leases, store
+from ipulse_service.reading.reader import NETWORK, Unreadable
+
+MAX_NETWORK_BYTES = 64 * 2**20
 
 router = APIRouter(prefix="/v1/jobs/{job_id}", tags=["artifacts"])
 
@@ -46,6 +49,12 @@ _REPORT_POLICY = (
     "style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'; "
     "frame-ancestors 'self'"
 )
+
+
+class UnreadableNetwork(InvalidInput):
+    """The file is not a NIR graph that can be shown."""
+
+    code = "unreadable_network"
 
 
 @router.get(
@@ -99,7 +108,7 @@ async def download_artifact(
     response_description="The graph.",
     responses=problems.documented(404, 422),
 )
-def get_network_graph(
+async def get_network_graph(
     job_id: JobId,
     artifact_id: Annotated[str, Path(description="The id of a NIR file.")],
     state: State,
@@ -107,14 +116,13 @@ def get_network_graph(
 ) -> NirOutline:
     """Returns the nodes of a NIR file with their parameters, and its edges."""
     log.bind(job=job_id)
-    artifact = _get(state, caller, job_id, artifact_id)
+    artifact = await run_in_threadpool(_get, state, caller, job_id, artifact_id)
     if not artifact.name.endswith(".nir"):
-        raise nir_outline.unreadable(f"{artifact.name} is not a NIR file")
-    if artifact.size > nir_outline.MAX_BYTES:
-        limit = nir_outline.MAX_BYTES // 2**20
-        raise nir_outline.unreadable(f"{artifact.name} is larger than {limit} MiB: download it")
-    with state.blobs.as_file(artifact.sha256) as path:
-        return NirOutline.model_validate(nir_outline.outline(path))
+        raise _unreadable(f"{artifact.name} is not a NIR file")
+    if artifact.size > MAX_NETWORK_BYTES:
+        limit = MAX_NETWORK_BYTES // 2**20
+        raise _unreadable(f"{artifact.name} is larger than {limit} MiB: download it")
+    return await state.reader.in_turn(caller.name, _outline, state, artifact)
 
 
 @router.get("/profile", response_class=Response, summary="Get a job's profile", responses=_PROFILE)
@@ -145,6 +153,18 @@ async def get_report(job_id: JobId, state: State, request: Request) -> Response:
             response.headers["content-type"] = "text/html; charset=utf-8"
             return response
     raise NotFound("the job has no report yet; it is written when training ends")
+
+
+def _outline(state: AppState, artifact: ArtifactRow) -> NirOutline:
+    with state.blobs.as_file(artifact.sha256) as path:
+        try:
+            return NirOutline.model_validate(state.reader.read(NETWORK, [str(path)]))
+        except Unreadable as error:
+            raise _unreadable(error.detail) from error
+
+
+def _unreadable(detail: str) -> UnreadableNetwork:
+    return UnreadableNetwork([Problem("/path/artifact_id", "unreadable_network", detail)])
 
 
 def _latest(state: AppState, job_id: str) -> list[ArtifactRow]:

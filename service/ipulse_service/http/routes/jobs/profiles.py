@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import json
+from collections.abc import Sequence
+from contextlib import ExitStack
 from typing import Annotated, Any, NamedTuple
 
 from fastapi import APIRouter, Query
@@ -10,23 +11,19 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.concurrency import run_in_threadpool
 
 from ipulse_core.errors import NotFound, Problem
-from ipulse_core.pva.difference import ProfileDifference, unlike_targets
-from ipulse_core.pva.job_difference import JobDifference
-from ipulse_core.pva.report import InvalidReport, Report
+from ipulse_core.pva.report import InvalidReport
 from ipulse_service.files import artifacts
 from ipulse_service.files.artifacts import ArtifactRow
-from ipulse_service.files.blob_reader import BlobReader
 from ipulse_service.http import problems
-from ipulse_service.http.dependencies import State
+from ipulse_service.http.dependencies import CurrentCaller, State
 from ipulse_service.http.schemas.base import JOB_ID
-from ipulse_service.http.schemas.jobs.profiles import ProfileCopies, ProfileDiff
+from ipulse_service.http.schemas.jobs.profiles import ProfileCopies, ProfileDiff, ProfiledJob
 from ipulse_service.http.state import AppState
 from ipulse_service.jobs import store
 from ipulse_service.jobs.job import JobRow
+from ipulse_service.reading.reader import PROFILES, Unreadable
 
 MAX_PROFILE_BYTES = 64 * 1024**2
-
-_OTHER_FORM = "a profile has another form than this version writes"
 
 router = APIRouter(prefix="/v1", tags=["artifacts"])
 
@@ -52,8 +49,8 @@ class _Profiles(NamedTuple):
     """A job, its profile.json, and its poplar_profile.json or None."""
 
     job: JobRow
-    profile: Any
-    tiles: Any
+    profile: ArtifactRow
+    tiles: ArtifactRow | None
 
 
 @router.get(
@@ -62,13 +59,15 @@ class _Profiles(NamedTuple):
     response_description="The differences.",
     responses=problems.documented(404, 422),
 )
-async def diff_profiles(query: Annotated[DiffQuery, Query()], state: State) -> ProfileDiff:
+async def diff_profiles(
+    query: Annotated[DiffQuery, Query()], state: State, caller: CurrentCaller
+) -> ProfileDiff:
     """Compares the time and memory of two jobs, and their tiles if both are on emulator or IPU."""
     before, after = [
         await run_in_threadpool(_profiles, state, name, job_id)
         for name, job_id in (("a", query.a), ("b", query.b))
     ]
-    return await run_in_threadpool(_diff, before, after)
+    return await state.reader.in_turn(caller.name, _diff, state, before, after)
 
 
 @router.get(
@@ -77,40 +76,41 @@ async def diff_profiles(query: Annotated[DiffQuery, Query()], state: State) -> P
     response_description="The sums.",
     responses=problems.documented(404, 422),
 )
-async def sum_copies(query: Annotated[CopiesQuery, Query()], state: State) -> ProfileCopies:
+async def sum_copies(
+    query: Annotated[CopiesQuery, Query()], state: State, caller: CurrentCaller
+) -> ProfileCopies:
     """Sums the copies between host and device of a job on emulator or IPU by direction."""
-    return await run_in_threadpool(_copies, state, query.job)
+    tiles = await run_in_threadpool(_tiles, state, query.job)
+    return await state.reader.in_turn(caller.name, _copies, state, tiles)
 
 
-def _copies(state: AppState, job_id: str) -> ProfileCopies:
+def _tiles(state: AppState, job_id: str) -> ArtifactRow:
     tiles = _files(state, job_id)[1].get("poplar_profile")
     if tiles is None:
         raise NotFound(f"{job_id} has no profile of tiles")
-    try:
-        report = Report(_document(state, "job", tiles))
-        return ProfileCopies.of(report.execution.host_copies if report.has_run else [])
-    except (LookupError, TypeError, AttributeError, ValueError) as error:
-        raise _unreadable(_OTHER_FORM, "job") from error
+    _check_size(tiles, "job")
+    return tiles
 
 
-def _diff(before: _Profiles, after: _Profiles) -> ProfileDiff:
-    tiles, unlike, liveness = None, [], None
-    try:
-        times = JobDifference(before.profile, after.profile)
-        if before.tiles is not None and after.tiles is not None:
-            reports = Report(before.tiles), Report(after.tiles)
-            unlike = unlike_targets(*reports)
-            tiles = ProfileDifference(*reports)
-            liveness = tuple(_liveness(report) for report in reports)
-    except (LookupError, TypeError, AttributeError, ValueError) as error:
-        raise _unreadable(_OTHER_FORM, "a") from error
-    return ProfileDiff.of(before.job, after.job, times, unlike, tiles, liveness)
+def _copies(state: AppState, tiles: ArtifactRow) -> ProfileCopies:
+    return ProfileCopies.model_validate(_read(state, "copies", "job", [tiles]))
 
 
-def _liveness(report: Any) -> list[int]:
-    """Returns the bytes that are not always live, by step of the program."""
-    steps = report.compilation.livenessProgramSteps
-    return [step.notAlwaysLiveMemory.bytes for step in steps]
+def _diff(state: AppState, before: _Profiles, after: _Profiles) -> ProfileDiff:
+    files = [before.profile, after.profile]
+    if before.tiles is not None and after.tiles is not None:
+        files += [before.tiles, after.tiles]
+    found = _read(state, "diff", "a", files)
+    return ProfileDiff(a=ProfiledJob.of(before.job), b=ProfiledJob.of(after.job), **found)
+
+
+def _read(state: AppState, kind: str, name: str, files: Sequence[ArtifactRow]) -> dict[str, Any]:
+    with ExitStack() as stack:
+        paths = [str(stack.enter_context(state.blobs.as_file(file.sha256))) for file in files]
+        try:
+            return state.reader.read(PROFILES, [kind, *paths])
+        except Unreadable as error:
+            raise _unreadable(f"{error.detail}: compare offline", name) from error
 
 
 def _profiles(state: AppState, name: str, job_id: str) -> _Profiles:
@@ -118,9 +118,11 @@ def _profiles(state: AppState, name: str, job_id: str) -> _Profiles:
     job, by_role = _files(state, job_id)
     if "profile" not in by_role:
         raise NotFound(f"{job.id} has no profile; it is written when a training ends")
-    profile = _document(state, name, by_role["profile"])
-    tiles = by_role.get("poplar_profile")
-    return _Profiles(job, profile, None if tiles is None else _document(state, name, tiles))
+    found = _Profiles(job, by_role["profile"], by_role.get("poplar_profile"))
+    _check_size(found.profile, name)
+    if found.tiles is not None:
+        _check_size(found.tiles, name)
+    return found
 
 
 def _files(state: AppState, job_id: str) -> tuple[JobRow, dict[str, ArtifactRow]]:
@@ -131,22 +133,10 @@ def _files(state: AppState, job_id: str) -> tuple[JobRow, dict[str, ArtifactRow]
     return job, {file.role: file for file in files if file.name.endswith(".json")}
 
 
-def _document(state: AppState, name: str, file: ArtifactRow) -> Any:
+def _check_size(file: ArtifactRow, name: str) -> None:
     if file.size > MAX_PROFILE_BYTES:
         limit = MAX_PROFILE_BYTES // 1024**2
         raise _unreadable(f"{file.name} is larger than {limit} MiB: compare it offline", name)
-    reader = BlobReader(
-        lambda: state.blobs.open_checked(file.sha256, file.size, 0, file.size), file.size
-    )
-    try:
-        chunks = [reader.begin()]
-        while chunks[-1]:
-            chunks.append(reader.read())
-        return json.loads(b"".join(chunks))
-    except (ValueError, RecursionError) as error:
-        raise _unreadable(f"{file.name} is not a JSON document", name) from error
-    finally:
-        reader.close()
 
 
 def _unreadable(detail: str, name: str) -> InvalidReport:

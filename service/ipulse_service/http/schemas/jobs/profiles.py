@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Self
 
 from pydantic import BaseModel, Field
 
-from ipulse_core.pva.difference import Change, ProfileDifference
-from ipulse_core.pva.execution import HostCopies
-from ipulse_core.pva.job_difference import JobDifference
 from ipulse_core.states import JobState
 from ipulse_service.http.schemas.base import JOB_ID, example
 from ipulse_service.jobs.job import JobRow
-
-MOST_CHANGES = 200  # of a list
+from ipulse_service.reading.limits import MOST_CHANGES
 
 _CHANGE = {"name": "run", "before": 4.0, "after": 5.0, "change": 1.0, "relative": 0.25}
 _LIST = {"total": 1, "changes": [_CHANGE]}
@@ -66,12 +61,6 @@ class ProfileChanges(BaseModel):
     total: int = Field(description="How many there are in all.")
     changes: list[ProfileChange] = Field(max_length=MOST_CHANGES)
 
-    @classmethod
-    def of(cls, changes: Sequence[Change]) -> Self:
-        """Returns the first of the changes."""
-        shown = [ProfileChange(**each.to_json()) for each in changes[:MOST_CHANGES]]
-        return cls(total=len(changes), changes=shown)
-
 
 class TileDiff(BaseModel):
     """The differences of two programs on tiles; only `figures` also has what is equal."""
@@ -107,29 +96,6 @@ class ProfileDiff(BaseModel):
     memory: ProfileChanges = Field(description="Bytes by use.")
     tiles: TileDiff | None = Field(description="Null unless both jobs ran on emulator or IPU.")
 
-    @classmethod
-    def of(
-        cls,
-        before: JobRow,
-        after: JobRow,
-        times: JobDifference,
-        unlike: list[str],
-        tiles: ProfileDifference | None,
-        liveness: Sequence[list[int]] | None,
-    ) -> Self:
-        """Returns it for what was compared."""
-        return cls(
-            a=ProfiledJob.of(before),
-            b=ProfiledJob.of(after),
-            unlike=unlike,
-            speed=ProfileChanges.of(times.speed),
-            phases=ProfileChanges.of(times.phases),
-            step=ProfileChanges.of(times.step),
-            layers=ProfileChanges.of(times.layers),
-            memory=ProfileChanges.of(times.memory),
-            tiles=None if tiles is None or liveness is None else _tiles(tiles, liveness),
-        )
-
 
 class HostCopiesInfo(BaseModel):
     """The copies between host and device in one direction, over all runs."""
@@ -149,20 +115,4 @@ class ProfileCopies(BaseModel):
 
     copies: list[HostCopiesInfo] = Field(
         description="To the device, then to the host; empty if the profile has no bytes of copies."
-    )
-
-    @classmethod
-    def of(cls, copies: Sequence[HostCopies]) -> Self:
-        """Returns it for the sums of a report."""
-        return cls(copies=[HostCopiesInfo(**each._asdict()) for each in copies])
-
-
-def _tiles(found: ProfileDifference, liveness: Sequence[list[int]]) -> TileDiff:
-    return TileDiff(
-        figures=ProfileChanges.of(found.figures),
-        programs=ProfileChanges.of(found.programs),
-        layers=ProfileChanges.of(found.layers),
-        tile_memory=ProfileChanges.of(found.tile_memory),
-        tile_cycles=ProfileChanges.of(found.tile_cycles),
-        liveness=list(liveness),
     )
