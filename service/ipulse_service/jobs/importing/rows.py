@@ -31,7 +31,7 @@ from ipulse_service.jobs.search import name_ids, settings_index
 from ipulse_service.jobs.start.start_file import StartFile
 from ipulse_service.ops import in_specs, job_ops
 
-_BATCH = 2_000  # rows of one transaction
+_BATCH = 1_000  # rows of one transaction
 _BATCH_BYTES = 2**21  # of their JSON
 
 
@@ -72,16 +72,14 @@ def fill(
         _add_metrics(transaction, pk, job.metrics)
     lines = iter(lines)
     for batch in _batches(islice(lines, attempt_count)):
+        rows = [_attempt(pk, each) for each in batch]
         with database.write() as transaction:
-            rows = [_attempt(pk, each) for each in batch]
             transaction.connection.execute(insert(attempts), rows)
             _renew(transaction, pk)
     for batch in _batches(lines):
+        rows = [{**each, "job_pk": pk, "time": stored(each["time"])} for each in batch]
         with database.write() as transaction:
-            events.insert_rows(
-                transaction,
-                [{**each, "job_pk": pk, "time": stored(each["time"])} for each in batch],
-            )
+            events.insert_rows(transaction, rows)
             _renew(transaction, pk)
 
 
