@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Dict, Iterator, Tuple
 
-from ipulse_core.limited_process import MEMORY_BYTES, limit_process
+from ipulse_core.sandbox.limited_process import MEMORY_BYTES, limit_process
 
 _HEADER_BYTES = 4096
 

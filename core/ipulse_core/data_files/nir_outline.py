@@ -14,7 +14,7 @@ from typing import Any, Dict, List
 
 from ipulse_core.data_files.errors import DataInvalid, DataUnavailable
 from ipulse_core.data_files.hdf5_structure import check_structure
-from ipulse_core.limited_process import limit_process
+from ipulse_core.sandbox.limited_process import limit_process
 
 MAX_NODES = 1_000
 MAX_EDGES = 10_000

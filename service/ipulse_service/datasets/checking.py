@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from ipulse_service.datasets.facts import DatasetCheck
 from ipulse_service.reading import process
-from ipulse_service.reading.process import Ended
+from ipulse_service.reading.process import ReadingEnd
 
 SECONDS = 600.0  # of one check; its processor time is limited by itself
 _MODULE = "ipulse_core.data_files.check"
@@ -40,7 +40,7 @@ def check(path: Path, scratch: Path, must_stop: Callable[[], bool]) -> DatasetCh
         return _result(process.run(_MODULE, arguments, unpacked, SECONDS, must_stop))
 
 
-def _result(ended: Ended) -> DatasetCheck:
+def _result(ended: ReadingEnd) -> DatasetCheck:
     if ended.took_too_long:
         return DatasetCheck(refusal="the check took too long; divide the data, or write it as npz")
     if ended.was_killed:

@@ -20,8 +20,7 @@ from ipulse_core import strict_json
 from ipulse_core.errors import InvalidInput
 from ipulse_core.events import MetricEvent
 from ipulse_core.limits import MAX_SPEC_BYTES
-from ipulse_service.jobs.search import metrics_fold
-from ipulse_service.reading import child
+from ipulse_service.reading import child, metrics_fold
 
 MAX_ROWS_BYTES = 2**29
 CPU_SECONDS = 300

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ipulse_core.errors import InvalidInput, IPUlseError
-from ipulse_core.limited_process import limit_process
+from ipulse_core.sandbox.limited_process import limit_process
 
 MEMORY_BYTES = 2 * 2**30  # of addresses
 CPU_SECONDS = 60

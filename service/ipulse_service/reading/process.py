@@ -20,7 +20,7 @@ class ReadingStopped(Exception):
     """The document was not to be read any more."""
 
 
-class Ended(NamedTuple):
+class ReadingEnd(NamedTuple):
     """The end of a process: its exit status, None if it took too long, and its output."""
 
     status: int | None
@@ -49,7 +49,7 @@ def run(
     seconds: float,
     must_stop: Callable[[], bool],
     rows: IO[bytes] | None = None,
-) -> Ended:
+) -> ReadingEnd:
     """Runs a module and returns how it ended.
 
     Args:
@@ -81,7 +81,7 @@ def run(
         )
         status = _wait(process, seconds, must_stop)
         output.seek(0)
-        return Ended(status, output.read(MAX_OUTPUT_BYTES + 1))
+        return ReadingEnd(status, output.read(MAX_OUTPUT_BYTES + 1))
 
 
 def environment() -> dict[str, str]:

@@ -49,7 +49,8 @@ def test_damage_anywhere_is_found_or_harmless(tmp_path: Path, kind: str) -> None
 
 def test_limits_are_set_before_the_file_is_opened(tmp_path: Path) -> None:
     program = (
-        "import resource; from ipulse_core.limited_process import limit_process; limit_process(); "
+        "import resource; from ipulse_core.sandbox.limited_process import limit_process; "
+        "limit_process(); "
         "print(resource.getrlimit(resource.RLIMIT_AS)[0], "
         "resource.getrlimit(resource.RLIMIT_NOFILE)[0])"
     )

@@ -10,7 +10,7 @@ from sqlalchemy import bindparam, insert, select, update
 from ipulse_service.db.engine import Transaction
 from ipulse_service.db.tables import events, job_metrics
 from ipulse_service.jobs.search import name_ids
-from ipulse_service.jobs.search.metrics_fold import Row, fold, keep
+from ipulse_service.reading.metrics_fold import Row, fold, keep
 
 _COLUMNS = ("kept", "smallest", "largest", "last", "smallest_epoch", "largest_epoch", "last_epoch")
 _OF_JOB = select(job_metrics).where(job_metrics.c.job_pk == bindparam("of_job"))

@@ -12,7 +12,7 @@ from ipulse_core import strict_json
 from ipulse_service.db.engine import Transaction
 from ipulse_service.db.tables import job_settings
 from ipulse_service.jobs.search import name_ids
-from ipulse_service.jobs.search.index_limits import MAX_NAME, MAX_SETTINGS
+from ipulse_service.reading.limits import MAX_NAME, MAX_SETTINGS
 
 MAX_VALUE = 200  # characters of an indexed value
 MAX_ITEMS = 16  # of a list that is indexed item by item

@@ -16,7 +16,7 @@ from ipulse_service.db.tables import job_metrics, jobs
 from ipulse_service.db.tables.job import HIDDEN
 from ipulse_service.jobs import deletion, events
 from ipulse_service.jobs.importing import rows
-from ipulse_service.jobs.search.index_limits import MAX_METRICS
+from ipulse_service.reading.limits import MAX_METRICS
 from tests.service.datasets.uploading import announce, check_refused, send, upload
 from tests.service.large_documents import archive
 from tests.service.measures import Transactions

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ipulse_service.jobs.search.index_limits import MAX_METRICS, MAX_NAME
+from ipulse_service.reading.limits import MAX_METRICS, MAX_NAME
 
 # No results of the training; a search for these names means the settings.
 LEFT_OUT = frozenset({"epochs", "learning_rate", "run_seconds", "seconds", "steps"})
