@@ -1,4 +1,4 @@
-"""What a request costs everybody else: the longest write transaction, and more."""
+"""Measures of the costs of a request for others, such as the longest write transaction."""
 
 from __future__ import annotations
 

@@ -66,7 +66,7 @@ def delete_jobs(transaction: Transaction, ended: Sequence[JobRow]) -> set[str]:
         transaction.connection.execute(delete(table).where(table.c.job_pk.in_(pks)))
     ended_trials = update(sweep_jobs).where(sweep_jobs.c.job_pk.in_(pks))
     transaction.connection.execute(ended_trials.values(job_pk=None))
-    # Its id is free at once: an archive of it may be imported.
+    # The id is free at once, so that an archive of the job may be imported.
     hidden = update(jobs).where(jobs.c.pk.in_(pks))
     values = {
         "id": literal("deleted_") + cast(jobs.c.pk, String),

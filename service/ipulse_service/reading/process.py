@@ -28,17 +28,17 @@ class ReadingEnd(NamedTuple):
 
     @property
     def took_too_long(self) -> bool:
-        """Whether its time or its processor time was over."""
+        """True if its time or its processor time was over."""
         return self.status is None or self.status == -signal.SIGXCPU
 
     @property
     def was_killed(self) -> bool:
-        """Whether something else than the document ended it, such as a lack of memory."""
+        """True if something else than the document ended it, such as a lack of memory."""
         return self.status == -signal.SIGKILL
 
     @property
     def has_failed(self) -> bool:
-        """Whether its output is of no use."""
+        """True if its output is of no use."""
         return self.status != 0 or len(self.output) > MAX_OUTPUT_BYTES
 
 

@@ -17,8 +17,8 @@ from sqlalchemy import (
 
 from ipulse_service.db.tables.base import KEY, metadata
 
-# States of rows that no public id or list leads to: of a job whose import goes on, and of one
-# that was deleted and whose rows are being removed.
+# Hidden states: no public id or list leads to these rows. The import of the job goes on, or it
+# was deleted and its rows are being removed.
 IMPORTING, DELETED = "importing", "deleted"
 HIDDEN = (IMPORTING, DELETED)
 
