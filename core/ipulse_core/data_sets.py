@@ -48,15 +48,25 @@ def keys_in(directory: Path) -> List[str]:
     Raises:
         OSError: the directory cannot be read.
     """
+    with os.scandir(str(directory)) as entries:
+        names = [entry.name for entry in entries]
+    outside = set(links_outside(directory))
+    return sorted(key for name in names if name not in outside for key in _keys_of(directory, name))
+
+
+def links_outside(directory: Path) -> List[str]:
+    """Returns the names of links that leave a directory, sorted: a runner does not follow them.
+
+    Raises:
+        OSError: the directory cannot be read.
+    """
     root = os.path.join(os.path.realpath(str(directory)), "")
     with os.scandir(str(directory)) as entries:
-        names = [
+        return sorted(
             entry.name
             for entry in entries
-            # A runner does not follow links to other places.
-            if not entry.is_symlink() or os.path.realpath(entry.path).startswith(root)
-        ]
-    return sorted(key for name in names for key in _keys_of(directory, name))
+            if entry.is_symlink() and not os.path.realpath(entry.path).startswith(root)
+        )
 
 
 def _keys_of(directory: Path, name: str) -> Iterator[str]:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import IO, Dict, Iterator, List, NamedTuple, Set, Tuple
 
 from ipulse_core.errors import InvalidInput, Problem
+from ipulse_core.input_files.folder import SPECIAL, InputFolder, list_folder
 
 MAX_BYTES = 16 * 2**20  # of an archive
 MAX_FILES = 1000
@@ -41,30 +42,39 @@ class PackedFile(NamedTuple):
     content: bytes
 
 
-def read_folder(folder: Path) -> List[PackedFile]:
-    """Return the files of a folder in order; hidden ones, `build` and `__pycache__` are left out.
+class SourceFolder(NamedTuple):
+    """The files of a folder."""
+
+    files: List[PackedFile]  # in order
+    found: InputFolder  # with what is not among them
+
+
+def read_folder(folder: Path, follow_outside: bool = False) -> SourceFolder:
+    """Return the files of a folder; hidden ones, `build` and `__pycache__` are left out.
+
+    Symbolic links are followed; those that leave the folder only with `follow_outside`.
 
     Raises InvalidPackage for a folder that cannot be a package, and OSError.
     """
     if not folder.is_dir():
         raise _invalid(f"{folder} is not a folder")
+    try:
+        found = list_folder(folder, follow_outside, _IGNORED)
+    except InvalidInput as error:
+        raise _invalid("; ".join(problem.detail for problem in error.problems)) from error
+    special = found.skipped.get(SPECIAL)
+    if special:
+        raise _invalid(f"{special[0]} is not a regular file")
     files: List[PackedFile] = []
     size = 0
-    for path in _paths(folder):
-        name = path.relative_to(folder).as_posix()
-        if path.is_symlink():
-            raise _invalid(f"{name} is a symbolic link: put a copy of the file there")
-        if path.is_dir():
-            continue
-        if not path.is_file():
-            raise _invalid(f"{name} is not a regular file")
-        _check_name(name)
-        size += path.stat().st_size
+    for file in found.files:
+        _check_name(file.name)
+        size += file.path.stat().st_size
         _check_size(len(files) + 1, size)
-        files.append(PackedFile(name, path.read_bytes()))
+        files.append(PackedFile(file.name, file.path.read_bytes()))
     if not files:
-        raise _invalid(f"{folder} has no files")
-    return sorted(files)
+        raise _invalid(f"{folder} has no files. {found.skipped_text()}".strip())
+    return SourceFolder(files, found)
 
 
 def write_package(files: List[PackedFile], out: IO[bytes]) -> None:
@@ -159,15 +169,6 @@ def _check_size(files: int, size: int) -> None:
         raise _invalid(f"it has more than {MAX_FILES:,} files")
     if size > MAX_BYTES:
         raise _invalid(_TOO_LARGE)
-
-
-def _paths(folder: Path) -> Iterator[Path]:
-    for path in sorted(folder.iterdir()):
-        if path.name.startswith(".") or path.name in _IGNORED:
-            continue
-        yield path
-        if path.is_dir() and not path.is_symlink():
-            yield from _paths(path)
 
 
 _TOO_LARGE = f"it has more than {MAX_BYTES // 2**20} MiB"

@@ -77,6 +77,10 @@ JobIds = Annotated[
     ),
 ]
 AsJSON = Annotated[bool, typer.Option("--json", help="Print JSON on standard output.")]
+FollowOutside = Annotated[
+    bool,
+    typer.Option("--follow-outside", help="Follow symbolic links that leave the folder, too."),
+]
 Wide = Annotated[
     bool,
     typer.Option("--wide", help="Cut no cell to fit the terminal; a pipe has all."),

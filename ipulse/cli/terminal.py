@@ -17,6 +17,7 @@ from rich.console import Console
 from rich.text import Text
 
 from ipulse_core.errors import InvalidInput, Problem
+from ipulse_core.input_files.folder import InputFolder
 
 from .called import as_called
 
@@ -70,6 +71,14 @@ def say(text: str, style: str = "") -> None:
     if _is_quiet and not style:
         return
     write(remarks(), as_called(clean(text)), style)
+
+
+def say_folder(folder: InputFolder) -> None:
+    """Write which links of a folder were followed and, as a warning, what of it is not sent."""
+    if folder.links:
+        say(folder.links_text())
+    if folder.skipped:
+        say(folder.skipped_text(), style="yellow")
 
 
 def emit(value: Any, indent: int = 2) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,22 +25,31 @@ class DataLibrary:
         self._connection = connection
 
     def push(
-        self, path: PathLike | None = None, *, name: str | None = None, **arrays: Any
+        self,
+        path: PathLike | None = None,
+        *,
+        name: str | None = None,
+        follow_outside: bool = False,
+        **arrays: Any,
     ) -> DatasetVersion:
         """Upload a data set, or the next version of one, and return the checked version.
 
         Args:
             path: An npz, HDF5 or CSV file, an archive, or a folder.
             name: The name of the data set; by default that of the file.
+            follow_outside: Follow symbolic links of a folder that leave it, too.
             arrays: In place of a path, the arrays of an npz file, such as spikes and labels.
 
-        Raises InvalidInput if the service refuses the content, with the reason.
+        Warns of files of a folder that are not sent, such as hidden ones. Raises InvalidInput if
+        a part of a folder is not there, and with the reason if the service refuses the content.
         """
         if (path is None) == (not arrays):
             raise _refused("give either a path or arrays")
         if path is not None:
-            with packed(Path(path)) as file:
-                return self._push(file, name or name_of(Path(path)))
+            with packed(Path(path), follow_outside) as data:
+                if data.folder and data.folder.skipped:
+                    warnings.warn(data.folder.skipped_text(), stacklevel=2)
+                return self._push(data.file, name or name_of(Path(path)))
         if name is None:
             raise _refused("arrays need a name for their data set")
         numpy = optional_module("numpy", "a data set of arrays")

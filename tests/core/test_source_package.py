@@ -23,7 +23,7 @@ from ipulse_core.source_package import (
 
 def packed(folder: Path) -> bytes:
     content = io.BytesIO()
-    write_package(read_folder(folder), content)
+    write_package(read_folder(folder).files, content)
     return content.getvalue()
 
 
@@ -79,11 +79,17 @@ def test_another_digest_is_refused_and_nothing_is_written(tmp_path: Path) -> Non
     assert not (tmp_path / "out").exists()
 
 
-def test_a_folder_with_a_link_is_refused(tmp_path: Path) -> None:
+def test_links_within_the_folder_are_followed_and_others_refused(tmp_path: Path) -> None:
     folder = folder_of(tmp_path / "one")
+    (folder / "again.cpp").symlink_to("main.cpp")
+    source = read_folder(folder)
+    assert [file.name for file in source.files] == ["again.cpp", "main.cpp", "sub/a.hpp"]
+    assert source.found.links == 1
+    assert source.found.skipped == {"hidden": [".git"]}
     (folder / "secret").symlink_to("/etc/passwd")
-    with pytest.raises(InvalidPackage, match="secret"):
+    with pytest.raises(InvalidPackage, match="secret -> /etc/passwd"):
         read_folder(folder)
+    assert len(read_folder(folder, follow_outside=True).files) == 4
 
 
 @pytest.mark.parametrize(

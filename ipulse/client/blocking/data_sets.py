@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ipulse.client.client_base import ClientBase
+from ipulse.client.datasets.data_sets import OnFolder
 from ipulse.client.datasets.resources import DatasetVersion, PushedOp
 from ipulse.client.datasets.uploads import UploadProgress
 from ipulse.client.location import PathLike
@@ -28,22 +29,29 @@ class BlockingDataSets:
         """
         return finished(self._calls.push_dataset(path, name, on_progress))
 
-    def push_program(self, folder: PathLike) -> str:
+    def push_program(
+        self, folder: PathLike, follow_outside: bool = False, on_folder: OnFolder | None = None
+    ) -> str:
         """Upload the source package of a folder, and return `sha256:` and its digest.
 
         Equal folders have equal digests. It is kept for a day, and as long as a job uses it.
-        Raises NotPermitted unless the token may submit code, and InvalidInput for a folder that
-        cannot be a package.
+        Symbolic links that leave the folder are refused, unless `follow_outside` is true.
+        `on_folder` is called with the links that were followed and the names that are left out:
+        hidden ones, `build` and `__pycache__`. Raises NotPermitted unless the token
+        may submit code, and InvalidInput for a folder that cannot be a package.
         """
-        return finished(self._calls.push_program(folder))
+        return finished(self._calls.push_program(folder, follow_outside, on_folder))
 
-    def push_op(self, folder: PathLike) -> PushedOp:
+    def push_op(
+        self, folder: PathLike, follow_outside: bool = False, on_folder: OnFolder | None = None
+    ) -> PushedOp:
         """Upload the source package of a custom op, which a spec names as `network.layers[].op`.
 
-        Equal folders are one op. Raises NotPermitted unless the token may submit code, and
-        InvalidInput for a folder that cannot be a package, or a wrong op.json.
+        Equal folders are one op; links and files that are left out are as in `push_program`.
+        Raises NotPermitted unless the token may submit code, and InvalidInput for a folder that
+        cannot be a package, or a wrong op.json.
         """
-        return finished(self._calls.push_op(folder))
+        return finished(self._calls.push_op(folder, follow_outside, on_folder))
 
     def ops(self) -> list[PushedOp]:
         """Return all custom ops that were pushed, newest first."""

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from ipulse.client.location import PathLike
 from ipulse.client.transport.retries import FOLLOWING
+from ipulse_core.input_files.folder import InputFolder
 from ipulse_core.op_manifest.layer import OpReference
 from ipulse_core.source_package import PREFIX, read_folder, write_package
 
 from . import calls
 from .resources import DatasetVersion, PushedOp
 from .uploads import FileUploads, UploadProgress
+
+# Called with the files of a folder, the links that were followed, and what is not sent.
+OnFolder = Callable[[InputFolder], None]
 
 
 class DataSets(FileUploads):
@@ -37,13 +42,18 @@ class DataSets(FileUploads):
         _, sha256 = await self._upload(path, "weights", on_progress)
         return sha256
 
-    async def push_program(self, folder: PathLike) -> str:
+    async def push_program(
+        self, folder: PathLike, follow_outside: bool = False, on_folder: OnFolder | None = None
+    ) -> str:
         """Upload the source package of a folder; see Client.push_program."""
-        return PREFIX + await self._push(folder, "program")
+        return PREFIX + await self._push(folder, "program", follow_outside, on_folder)
 
-    async def push_op(self, folder: PathLike) -> PushedOp:
+    async def push_op(
+        self, folder: PathLike, follow_outside: bool = False, on_folder: OnFolder | None = None
+    ) -> PushedOp:
         """Upload the source package of a custom op; see Client.push_op."""
-        return await self._send(calls.get_op(await self._push(folder, "op")))
+        digest = await self._push(folder, "op", follow_outside, on_folder)
+        return await self._send(calls.get_op(digest))
 
     async def ops(self) -> list[PushedOp]:
         """Return all custom ops, newest first."""
@@ -59,10 +69,15 @@ class DataSets(FileUploads):
         """Delete a custom op; see Client.delete_op."""
         await self._send(calls.delete_op(OpReference.of(reference).digest))
 
-    async def _push(self, folder: PathLike, purpose: str) -> str:
+    async def _push(
+        self, folder: PathLike, purpose: str, follow_outside: bool, on_folder: OnFolder | None
+    ) -> str:
         """Upload the source package of a folder and return its SHA-256."""
+        source = read_folder(Path(folder), follow_outside)
+        if on_folder is not None:
+            on_folder(source.found)
         with tempfile.NamedTemporaryFile() as content:
-            write_package(read_folder(Path(folder)), content.file)
+            write_package(source.files, content.file)
             content.flush()
             _, sha256 = await self._upload(content.name, purpose, None)
         return sha256

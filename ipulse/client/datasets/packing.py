@@ -3,42 +3,60 @@
 from __future__ import annotations
 
 import os
+import re
 import tarfile
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import NamedTuple
 
+from ipulse_core.data_sets import NAME_PATTERN
 from ipulse_core.errors import InvalidInput, Problem
+from ipulse_core.input_files.folder import InputFolder, check_file, list_folder
+
+
+class PackedData(NamedTuple):
+    """A file to send."""
+
+    file: Path
+    folder: InputFolder | None = None  # that was packed
 
 
 @contextmanager
-def packed(path: Path) -> Iterator[Path]:
+def packed(path: Path, follow_outside: bool = False) -> Iterator[PackedData]:
     """Yield a file: the path itself, or a temporary tar archive of the folder.
 
+    Symbolic links are followed; those that leave the folder only with `follow_outside`, or in the
+    layout of a Hugging Face cache, of DataLad or of git-annex.
+
     Raises:
-        InvalidInput: There is no such file or folder, or it holds nothing.
+        InvalidInput: There is no such file or folder, it holds nothing, or a part of it is not
+            there.
     """
+    check_file(path)
     if path.is_file():
         if not path.stat().st_size:
             raise _refused(path, "is empty")
-        yield path
+        yield PackedData(path)
         return
     if not path.is_dir():
-        raise _refused(path, "does not exist")
-    files = sorted(each for each in path.rglob("*") if each.is_file() and not each.is_symlink())
-    if not files:
-        raise _refused(path, "holds no files")
+        raise _refused(path, "is no file and no folder" if path.exists() else "does not exist")
+    found = list_folder(path, follow_outside)
+    if not found.files:
+        raise _refused(path, f"holds no files. {found.skipped_text()}".strip())
+    name = path.resolve().name
+    top = name if re.match(NAME_PATTERN, name) else "data"  # the service allows plain names
     with tempfile.TemporaryDirectory(prefix="ipulse-data-") as folder:
         archive = Path(folder, "data.tar")
         with tarfile.open(archive, "w") as tar:
-            for file in files:
-                info = tarfile.TarInfo(f"{path.resolve().name}/{file.relative_to(path)}")
-                info.size = file.stat().st_size
+            for file in found.files:
+                info = tarfile.TarInfo(f"{top}/{file.name}")
+                info.size = file.path.stat().st_size
                 info.mode = 0o644
-                with file.open("rb") as content:
+                with file.path.open("rb") as content:
                     tar.addfile(info, content)  # without owner and time
-        yield archive
+        yield PackedData(archive, found)
 
 
 def name_of(path: Path) -> str:

@@ -127,6 +127,10 @@ def test_arrays_are_uploaded_as_a_data_set(connection: Connection, tmp_path: Pat
     assert connection.data["mine"].sha256 == version.sha256
     np.savez(tmp_path / "same.npz", **arrays)
     assert connection.data.push(tmp_path / "same.npz").dataset == "same"
+    (tmp_path / "folder" / ".git").mkdir(parents=True)
+    (tmp_path / "folder" / "a.txt").write_text("")
+    with pytest.warns(UserWarning, match="1 hidden"), pytest.raises(InvalidInput):
+        connection.data.push(tmp_path / "folder")
     assert {"mine", "same"} <= {listed.dataset for listed in connection.data.list()}
     for wrong in ({}, {"path": "x", "labels": [1]}, {"labels": [1]}):
         with pytest.raises(InvalidInput):

@@ -8,9 +8,9 @@ from typing import Annotated
 import typer
 
 from ipulse.cli.exits import Exit
-from ipulse.cli.options import Address, AsJSON, Wide, addressed
+from ipulse.cli.options import Address, AsJSON, FollowOutside, Wide, addressed
 from ipulse.cli.tables import show_list
-from ipulse.cli.terminal import emit, minute_text, say, show, show_done, size_text
+from ipulse.cli.terminal import emit, minute_text, say, say_folder, show, show_done, size_text
 from ipulse.client import Client
 from ipulse_core.errors import InvalidInput, NotFound, Problem
 from ipulse_core.op_manifest.manifest import FILE
@@ -25,12 +25,13 @@ def push_op(
     folder: Annotated[
         Path, typer.Argument(metavar="FOLDER", help="Folder with op.json.", show_default=False)
     ],
+    follow_outside: FollowOutside = False,
     as_json: AsJSON = False,
 ) -> Exit:
     """Upload a custom op and print its name with its digest, for `network.layers[].op` of a spec.
 
-    Equal folders are one op. Hidden files, `build` and `__pycache__` are left out. The token must
-    have the right to submit code.
+    Equal folders are one op. Hidden files, `build` and `__pycache__` are left out and counted;
+    symbolic links are followed. The token must have the right to submit code.
     """
     manifest = folder / FILE
     if not manifest.is_file():
@@ -38,7 +39,7 @@ def push_op(
         raise InvalidInput([Problem("", "no_manifest", detail)])
     parse_manifest(manifest.read_bytes(), lambda name: (folder / name).is_file())
     with at.connect() as client:
-        op = client.push_op(folder)
+        op = client.push_op(folder, follow_outside, say_folder)
     if as_json:
         emit(op.json)
     else:

@@ -10,13 +10,14 @@ import typer
 from ipulse.cli.display.raster import raster
 from ipulse.cli.display.uploading import upload_progress
 from ipulse.cli.exits import Exit
-from ipulse.cli.options import Address, AsJSON, Wide, addressed
+from ipulse.cli.options import Address, AsJSON, FollowOutside, Wide, addressed
 from ipulse.cli.tables import show_list
 from ipulse.cli.terminal import (
     confirm,
     emit,
     minute_text,
     say,
+    say_folder,
     show,
     show_done,
     show_facts,
@@ -42,17 +43,23 @@ def push(
     name: Annotated[
         str | None, typer.Option(metavar="NAME", help="Data set. [default: the file's name]")
     ] = None,
+    follow_outside: FollowOutside = False,
     as_json: AsJSON = False,
 ) -> Exit:
     """Upload a data set, or the next version of one.
 
     The service checks the content before jobs may use it. Run the command again after a cut: it
     continues where it was, and bytes that the service has are not sent again. The folder of a
-    published data set is packed first.
+    published data set is packed first. Symbolic links in it are followed; those that leave it are
+    refused without --follow-outside, but for the layouts of a Hugging Face cache, DataLad and
+    git-annex.
     """
     name = name_of(path) if name is None else name
-    with packed(path) as file, at.connect() as client, upload_progress() as on_progress:
-        version = client.push_dataset(file, name, on_progress)
+    with packed(path, follow_outside) as data, at.connect() as client:
+        if data.folder:
+            say_folder(data.folder)
+        with upload_progress() as on_progress:
+            version = client.push_dataset(data.file, name, on_progress)
     if as_json:
         emit(version.json)
     elif version.state == "ready":

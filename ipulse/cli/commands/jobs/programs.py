@@ -13,8 +13,8 @@ from typing import Annotated
 import typer
 
 from ipulse.cli.exits import Exit
-from ipulse.cli.options import Address, AsJSON, addressed
-from ipulse.cli.terminal import emit, say, show
+from ipulse.cli.options import Address, AsJSON, FollowOutside, addressed
+from ipulse.cli.terminal import emit, say, say_folder, show
 from ipulse.spec import PoplarProgramSpec
 from ipulse.spec.document.file import SpecFile
 from ipulse.spec.document.settings import with_settings
@@ -31,15 +31,16 @@ def push_program(
     folder: Annotated[
         Path, typer.Argument(metavar="FOLDER", help="Folder with the program.", show_default=False)
     ],
+    follow_outside: FollowOutside = False,
     as_json: AsJSON = False,
 ) -> Exit:
     """Upload the source package of a program and print its digest, for the field `package`.
 
-    Equal folders have equal digests. Hidden files, `build` and `__pycache__` are left out. The
-    token must have the right to submit code.
+    Equal folders have equal digests. Hidden files, `build` and `__pycache__` are left out and
+    counted; symbolic links are followed. The token must have the right to submit code.
     """
     with at.connect() as client:
-        reference = client.push_program(folder)
+        reference = client.push_program(folder, follow_outside, say_folder)
     if as_json:
         emit({"package": reference})
     else:
@@ -83,7 +84,9 @@ def program_of(
 def local_reference(folder: Path) -> str:
     """Return the reference that a folder would get. Raises InvalidPackage."""
     content = io.BytesIO()
-    source_package.write_package(source_package.read_folder(folder), content)
+    source = source_package.read_folder(folder)
+    say_folder(source.found)
+    source_package.write_package(source.files, content)
     return source_package.PREFIX + hashlib.sha256(content.getvalue()).hexdigest()
 
 

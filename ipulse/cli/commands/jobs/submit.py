@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -25,7 +26,7 @@ from ipulse.cli.options import (
     addressed,
 )
 from ipulse.cli.pages import job_address
-from ipulse.cli.terminal import emit, say, show
+from ipulse.cli.terminal import emit, say, say_folder, show
 from ipulse.client import Client, Job, JobRequest, SpecSource
 from ipulse.client.jobs.requests import each_placed
 from ipulse.spec import (
@@ -136,7 +137,9 @@ def submit(
         for read, checked in zip(reads, trained, strict=True):
             spec: AnySpec
             if checked is None:
-                spec = program_of(read, settings, client.push_program)
+                spec = program_of(
+                    read, settings, partial(client.push_program, on_folder=say_folder)
+                )
             else:
                 spec = checked if weights is None else _with_weights(client, checked, weights)
             source = SpecSource.of_file(with_settings(read, settings) if settings else read)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -51,9 +53,6 @@ def test_a_refused_file_is_explained(client: Client, run: Run, tmp_path: Path) -
 
 
 def test_a_folder_is_packed_the_same_each_time(client: Client, run: Run, tmp_path: Path) -> None:
-    import io
-    import zipfile
-
     with zipfile.ZipFile(io.BytesIO(n_mnist())) as archive:
         archive.extractall(tmp_path)
     folder = tmp_path / "N-MNIST"
@@ -61,6 +60,36 @@ def test_a_folder_is_packed_the_same_each_time(client: Client, run: Run, tmp_pat
     assert (first.json["kind"], first.json["reference"]) == ("n_mnist", "N-MNIST@1")
     (folder / "Train" / "0" / "00000.bin").touch()
     assert run("data", "push", str(folder), "--json").json["version"] == 1
+
+
+def test_links_of_a_folder_are_followed_and_what_is_left_out_is_counted(
+    client: Client, run: Run, tmp_path: Path
+) -> None:
+    with zipfile.ZipFile(io.BytesIO(n_mnist())) as archive:
+        archive.extractall(tmp_path / "store")
+    whole = run("data", "push", str(tmp_path / "store" / "N-MNIST"), "--name", "whole", "--json")
+    folder = tmp_path / "links"
+    files = sorted((tmp_path / "store").rglob("*.bin"))
+    for file in files:
+        link = folder / file.relative_to(tmp_path / "store" / "N-MNIST")
+        link.parent.mkdir(parents=True, exist_ok=True)
+        link.symlink_to(file)
+    (folder / ".hidden").write_text("")
+    refused = run("data", "push", str(folder))
+    assert refused.code == 2
+    assert "--follow-outside" in refused.err
+    assert str(files[0]) in refused.err
+    done = run("data", "push", str(folder), "--follow-outside", "--json")
+    assert done.json["facts"] == whole.json["facts"]
+    assert f"{len(files):,} symbolic links" in done.err
+    assert "1 hidden (.hidden)" in done.err
+
+
+def test_a_link_without_content_is_explained(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "mine.npz").symlink_to(".git/annex/objects/a/b/KEY/KEY")
+    done = run("data", "push", str(tmp_path / "mine.npz"))
+    assert done.code == 2
+    assert "datalad get" in done.err
 
 
 def test_a_cut_upload_is_resumed_and_known_bytes_stay(client: Client, tmp_path: Path) -> None:

@@ -51,7 +51,9 @@ def test_data_sets_are_found_by_their_files(settings: AgentSettings, tmp_path: P
     assert read(settings, tmp_path).data_sets == (*expected, "shd/shd", "ssc/speech")
 
 
-def test_links_count_only_within_the_directory(settings: AgentSettings, tmp_path: Path) -> None:
+def test_links_count_only_within_the_directory(
+    settings: AgentSettings, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     inside, outside = tmp_path / "data", tmp_path / "elsewhere"
     fill(inside, "mine.npz")
     fill(outside, "theirs.npz", *SHD)
@@ -59,6 +61,8 @@ def test_links_count_only_within_the_directory(settings: AgentSettings, tmp_path
     (inside / "theirs.npz").symlink_to(outside / "theirs.npz")
     (inside / "shd").symlink_to(outside)
     assert read(settings, inside).data_sets == ("npz/alias", "npz/mine")
+    named = [getattr(record, "links", None) for record in caplog.records]
+    assert ["shd", "theirs.npz"] in named
 
 
 def test_what_is_not_known_is_not_said(settings: AgentSettings, tmp_path: Path) -> None:

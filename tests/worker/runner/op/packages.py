@@ -40,7 +40,7 @@ def packed(folder: Path, name: str = NAME, scratch: Optional[Path] = None) -> Pa
     """Pack a project."""
     path = (scratch or folder.parent) / f"{folder.name}.tar"
     with path.open("wb") as out:
-        write_package(read_folder(folder), out)
+        write_package(read_folder(folder).files, out)
     digest = hashlib.sha256(path.read_bytes()).hexdigest()
     return Packed(path, f"{name}@sha256:{digest}")
 

@@ -99,7 +99,7 @@ def run(tmp_path: Path, program: str = PROGRAM, **changes: Any) -> FinishedAttem
     (folder / "main.cpp").write_text(program)
     (folder / "vertices.cpp").write_text(VERTEX)
     with package.open("wb") as out:
-        write_package(read_folder(folder), out)
+        write_package(read_folder(folder).files, out)
     spec: Dict[str, Any] = {
         "version": 1,
         "kind": "poplar_program",

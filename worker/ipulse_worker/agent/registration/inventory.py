@@ -29,6 +29,7 @@ PACKAGES_PROBE = "ipulse_worker.runner.packages.probe"
 PACKAGES_SECONDS = 60.0
 PROBE_SECONDS = 40.0  # twice as long as the probe waits for bubblewrap
 
+MAX_NAMED = 20  # links in a log line
 MAX_CACHED = 1000  # digests that are reported
 
 _UNKNOWN: Mapping[str, int] = MappingProxyType({})
@@ -60,6 +61,7 @@ class InventoryReader:
         self._environment = environment
         self._ipus: dict[str, int] | None = None
         self._is_unreadable = False
+        self._outside: list[str] = []  # links of the data directory that were logged
         self._sandbox: Mapping[str, str] | None = None
         self._packages: tuple[Mapping[str, Any], ...] | None = None  # None: not known yet
         self._has_probed = False
@@ -154,12 +156,18 @@ class InventoryReader:
             return ()
         try:
             found = data_sets.keys_in(directory)
+            outside = data_sets.links_outside(directory)
         except OSError as error:
             if not self._is_unreadable:  # logged once
                 _log.warning("data_unreadable", extra={"path": str(directory), "why": str(error)})
             self._is_unreadable = True
             return None
         self._is_unreadable = False
+        if outside and outside != self._outside:
+            why = "links that leave the data directory are not followed: put the data into it"
+            named = {"path": str(directory), "links": outside[:MAX_NAMED], "why": why}
+            _log.warning("data_left_out", extra=named)
+        self._outside = outside
         return tuple(found) if len(found) <= MAX_DATA_SETS else None
 
 
