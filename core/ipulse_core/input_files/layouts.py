@@ -1,4 +1,4 @@
-"""Layouts of data sets whose files are links to a store beside them.
+"""Layouts of data sets in which files are links to a store outside of their folder.
 
 They are the cache of the Hugging Face Hub (`snapshots/REVISION/FILE` is a link to `blobs/DIGEST`),
 and git-annex, which DataLad uses (`FILE` is a link into `.git/annex/objects`).
