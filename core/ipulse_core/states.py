@@ -1,7 +1,8 @@
 """The states of a job, the phases of an attempt, and the reasons why they ended.
 
-`TRANSITIONS` defines which state may follow which, `OUTCOMES` the state that a reason leads to, and
-`POLICIES` whether and where another attempt follows. No other module decides any of this.
+`TRANSITIONS` defines which state may follow which, `RETRIES` those that follow an end when a user
+retries the job, `OUTCOMES` the state that a reason leads to, and `POLICIES` whether and where
+another attempt follows. No other module decides any of this.
 """
 
 from __future__ import annotations
@@ -189,6 +190,13 @@ def _transitions() -> Dict[JobState, FrozenSet[JobState]]:
 
 TRANSITIONS: Mapping[JobState, FrozenSet[JobState]] = _transitions()
 
+# A retry queues a failed job again, or blocks it while it waits for other jobs; and it blocks those
+# again that were cancelled because of the failure.
+RETRIES: Mapping[JobState, FrozenSet[JobState]] = {
+    JobState.FAILED: frozenset({JobState.QUEUED, JobState.BLOCKED}),
+    JobState.CANCELLED: frozenset({JobState.BLOCKED}),
+}
+
 
 def check_transition(before: JobState, after: JobState) -> None:
     """Checks that a state may follow another.
@@ -196,5 +204,5 @@ def check_transition(before: JobState, after: JobState) -> None:
     Raises:
         IllegalTransition: `after` may not follow `before`.
     """
-    if after not in TRANSITIONS[before]:
+    if after not in TRANSITIONS[before] | RETRIES.get(before, frozenset()):
         raise IllegalTransition(f"a job that is {before.value} cannot become {after.value}")

@@ -31,7 +31,7 @@ from ipulse.cli.commands.jobs.edit import edit
 from ipulse.cli.commands.jobs.ending_jobs import cancel, delete
 from ipulse.cli.commands.jobs.listing import list_jobs
 from ipulse.cli.commands.jobs.open import open_page
-from ipulse.cli.commands.jobs.pausing import pause, resume, stop
+from ipulse.cli.commands.jobs.pausing import pause, resume, retry, stop
 from ipulse.cli.commands.jobs.programs import push_program
 from ipulse.cli.commands.jobs.spec import print_fields, print_spec
 from ipulse.cli.commands.jobs.status import priority, status
@@ -105,6 +105,7 @@ COMMANDS: dict[str, Callable[..., int]] = {
     "cancel": cancel,
     "pause": pause,
     "resume": resume,
+    "retry": retry,
     "continue": continue_job,
     "clone": clone,
     "priority": priority,

@@ -72,6 +72,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     ),
     "pause": ("pause latest 5f3a9c0d", "pause -q 'state:queued group:wide'"),
     "resume": ("resume latest~1", "resume -q 'group:wide'"),
+    "retry": ("retry latest", "retry -q 'state:failed reason:worker_lost'"),
     "continue": ("continue latest --epochs 10",),
     "priority": ("priority 5f3a9c0d 10",),
     "edit": (

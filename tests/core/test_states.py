@@ -14,6 +14,7 @@ from ipulse_core.states import (
     INFRASTRUCTURE,
     OUTCOMES,
     POLICIES,
+    RETRIES,
     STATE_OF_PHASE,
     TERMINAL,
     TRANSITIONS,
@@ -81,9 +82,14 @@ class TestTransitions:
         check_transition(JobState.ACQUIRING, JobState.COMPILING)
         check_transition(JobState.COMPILING, JobState.RUNNING)
 
+    def test_a_retry_begins_anew_and_only_after_a_failure_or_for_one(self) -> None:
+        assert RETRIES[JobState.FAILED] == {JobState.QUEUED, JobState.BLOCKED}
+        assert RETRIES[JobState.CANCELLED] == {JobState.BLOCKED}
+        assert set(RETRIES) < TERMINAL
+
     def test_the_check_agrees_with_the_table_everywhere(self) -> None:
         for before, after in itertools.product(JobState, JobState):
-            if after in TRANSITIONS[before]:
+            if after in TRANSITIONS[before] or after in RETRIES.get(before, ()):
                 check_transition(before, after)
             else:
                 with pytest.raises(IllegalTransition, match=f"{before.value} cannot become"):

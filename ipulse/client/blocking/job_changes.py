@@ -11,7 +11,7 @@ from ipulse.client.transport.transports import finished
 
 
 class BlockingJobChanges:
-    """Cancels, pauses, edits and deletes jobs."""
+    """Cancels, pauses, retries, edits and deletes jobs."""
 
     _calls: ClientBase
 
@@ -43,6 +43,16 @@ class BlockingJobChanges:
     def resume(self, job_id: str) -> Job:
         """Resume a paused job from its last checkpoint. Raises Conflict, NotFound."""
         return finished(self._calls.resume(job_id))
+
+    def retry(self, job_id: str) -> Job:
+        """Queue a failed job again under its id; it resumes from its last checkpoint, if any.
+
+        Its events continue, and attempts and limits of time count anew. Jobs that were cancelled
+        only because of its failure wait for it again, and its trial of a sweep runs again. A job
+        that has not ended does not change. Raises Conflict for one that has succeeded or was
+        cancelled, InvalidInput if no agent can run it any more, NotPermitted, NotFound.
+        """
+        return finished(self._calls.retry(job_id))
 
     def delete(self, job_id: str) -> None:
         """Delete a job that has ended, with its files. Raises Conflict, NotFound."""
@@ -101,6 +111,10 @@ class BlockingJobChanges:
     def resume_all(self, selection: JobSelection, dry_run: bool = False) -> BatchResult:
         """Resume all paused jobs of a selection; with `dry_run` only count them."""
         return finished(self._calls.resume_all(selection, dry_run))
+
+    def retry_all(self, selection: JobSelection, dry_run: bool = False) -> BatchResult:
+        """Retry all failed jobs of a selection, see `retry`; with `dry_run` only count them."""
+        return finished(self._calls.retry_all(selection, dry_run))
 
     def edit_all(
         self,

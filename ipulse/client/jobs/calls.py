@@ -118,14 +118,9 @@ def columns() -> APICall[dict[str, Any]]:
     return APICall("GET", "/v1/jobs:columns", object_in)
 
 
-def cancel(job_id: str) -> APICall[Job]:
-    """Return the call that cancels a job."""
-    return APICall("POST", _job_path(job_id) + "/cancel", _job)
-
-
-def finish(job_id: str) -> APICall[Job]:
-    """Return the call that ends a training now, with its results."""
-    return APICall("POST", _job_path(job_id) + "/finish", _job)
+def change_state(job_id: str, verb: str) -> APICall[Job]:
+    """Return the call that cancels, finishes, pauses, resumes or retries a job."""
+    return APICall("POST", f"{_job_path(job_id)}/{verb}", _job)
 
 
 def continue_training(job_id: str, epochs: int, idempotency_key: str) -> APICall[Job]:
@@ -140,16 +135,6 @@ def import_archive(upload_id: str) -> APICall[Job]:
     """Return the call that imports a job from an archive that was uploaded."""
     content = strict_json.dumps({"upload_id": upload_id}).encode()
     return APICall("POST", "/v1/jobs:import", _job, headers=JSON_CONTENT, content=content)
-
-
-def pause(job_id: str) -> APICall[Job]:
-    """Return the call that pauses a job."""
-    return APICall("POST", _job_path(job_id) + "/pause", _job)
-
-
-def resume(job_id: str) -> APICall[Job]:
-    """Return the call that resumes a job."""
-    return APICall("POST", _job_path(job_id) + "/resume", _job)
 
 
 def delete(job_id: str) -> APICall[None]:

@@ -14,15 +14,15 @@ from .resources import Job
 
 
 class JobChanges(CallSender):
-    """The calls that cancel, pause, edit and delete jobs."""
+    """The calls that cancel, pause, retry, edit and delete jobs."""
 
     async def cancel(self, job_id: str) -> Job:
         """Cancel the job; a job that has ended does not change. Raises NotFound."""
-        return await self._send(calls.cancel(job_id))
+        return await self._send(calls.change_state(job_id, "cancel"))
 
     async def finish(self, job_id: str) -> Job:
         """End the training after its present step and keep its results; see Client.finish."""
-        return await self._send(calls.finish(job_id))
+        return await self._send(calls.change_state(job_id, "finish"))
 
     async def continue_training(
         self, job_id: str, epochs: int, idempotency_key: str | None = None
@@ -33,11 +33,15 @@ class JobChanges(CallSender):
 
     async def pause(self, job_id: str) -> Job:
         """Pause the job; a running job writes a checkpoint first. Raises Conflict, NotFound."""
-        return await self._send(calls.pause(job_id))
+        return await self._send(calls.change_state(job_id, "pause"))
 
     async def resume(self, job_id: str) -> Job:
         """Resume a paused job from its last checkpoint. Raises Conflict, NotFound."""
-        return await self._send(calls.resume(job_id))
+        return await self._send(calls.change_state(job_id, "resume"))
+
+    async def retry(self, job_id: str) -> Job:
+        """Queue a failed job again under its id; see Client.retry."""
+        return await self._send(calls.change_state(job_id, "retry"))
 
     async def delete(self, job_id: str) -> None:
         """Delete a job that has ended, with its files. Raises Conflict, NotFound."""
@@ -90,6 +94,10 @@ class JobChanges(CallSender):
     async def resume_all(self, selection: JobSelection, dry_run: bool = False) -> BatchResult:
         """Resume all paused jobs of a selection; with `dry_run` only count them."""
         return await self._change_all("resume", selection, dry_run)
+
+    async def retry_all(self, selection: JobSelection, dry_run: bool = False) -> BatchResult:
+        """Retry all failed jobs of a selection; with `dry_run` only count them."""
+        return await self._change_all("retry", selection, dry_run)
 
     async def edit_all(
         self,

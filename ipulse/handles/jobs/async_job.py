@@ -186,6 +186,11 @@ class AsyncJobHandle(JobSnapshot):
         self._job = await self._calls.resume(self.id)
         return self
 
+    async def retry(self) -> AsyncJobHandle:
+        """Queue the failed job again under its id; see JobHandle.retry."""
+        self._job = await self._calls.retry(self.id)
+        return self
+
     async def delete(self) -> None:
         """Delete the job with its files. Raises Conflict before it has ended."""
         await self._calls.delete(self.id)

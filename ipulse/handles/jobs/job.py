@@ -185,6 +185,15 @@ class JobHandle(JobSnapshot):
         finished(self._handle.resume())
         return self
 
+    def retry(self) -> JobHandle:
+        """Queue the failed job again under its id; it resumes from its last checkpoint, if any.
+
+        Attempts and limits of time count anew; `wait` waits for the new end. Raises Conflict for a
+        job that has succeeded or was cancelled.
+        """
+        finished(self._handle.retry())
+        return self
+
     def delete(self) -> None:
         """Delete the job with its files. Raises Conflict before it has ended."""
         finished(self._handle.delete())

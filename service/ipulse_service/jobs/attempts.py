@@ -181,7 +181,9 @@ def expire(transaction: Transaction) -> list[JobRow]:
         if finishing.is_late(job, transaction.now):
             late.append(finishing.give_up(transaction, job))
             continue
-        message = job.options.deadline_message(job.state, job.created_at, transaction.now)
+        message = job.options.deadline_message(
+            job.state, job.limited_from, transaction.now, retried=job.retried_at is not None
+        )
         after = JobState.FAILED if job.state in IDLE else JobState.CANCELLING
         late.append(
             transitions.move(

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from sqlalchemy import func, select
 
-from ipulse_core.errors import IllegalTransition, InvalidInput
+from ipulse_core.errors import IllegalTransition, InvalidInput, NotPermitted
 from ipulse_core.states import JobState, Reason
 from ipulse_service.db.engine import Transaction
 from ipulse_service.db.tables import jobs
@@ -39,7 +39,7 @@ class Batch:
 
 
 # The errors of a change of one job, raised before it writes a row.
-_IMPOSSIBLE = (IllegalTransition, finishing.AgentTooOld, InvalidInput)
+_IMPOSSIBLE = (IllegalTransition, finishing.AgentTooOld, InvalidInput, NotPermitted)
 
 Change = Callable[[Transaction, JobFilter, int, int], Batch]
 

@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from ipulse_core.states import TERMINAL, JobState, Reason
+from ipulse_core.states import TERMINAL, JobState, Phase, Reason
 from ipulse_service.db.tables import jobs
 from ipulse_service.jobs.scheduling_options import SchedulingOptions
 
@@ -38,6 +38,8 @@ class JobRow(NamedTuple):
     queued_at: int  # its position in the queue, which it keeps when an attempt is lost
     priority: int
     losses: int
+    retried_at: int | None  # when a user last retried it after a failure
+    retried_run_ms: int  # how long agents held it before that
     queue_seconds: int | None
     run_seconds: int | None
     total_seconds: int | None
@@ -75,6 +77,17 @@ class JobRow(NamedTuple):
         return SchedulingOptions(
             self.priority, self.queue_seconds, self.run_seconds, self.total_seconds
         )
+
+    @property
+    def limited_from(self) -> int:
+        """When its limits of time began to count: its submission, or its last retry."""
+        return self.created_at if self.retried_at is None else self.retried_at
+
+    @property
+    def run_ms(self) -> int:
+        """How long agents have held it, up to its present state."""
+        spent: dict[str, int] = json.loads(self.phase_ms)
+        return sum(spent.get(phase.value, 0) for phase in Phase)
 
     @property
     def tag_list(self) -> list[str]:

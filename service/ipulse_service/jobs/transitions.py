@@ -44,7 +44,15 @@ _LEVELS: dict[JobState, Level] = {JobState.FAILED: "error", JobState.RETRY_WAIT:
 _NO_ATTRIBUTES = JobAttributes()
 _ADD = insert(jobs).returning(*COLUMNS)  # built once, as the statements of `store`
 # Columns that a transition changes, in addition to state and reason.
-_MOVED = ("message", "phase_ms", "state_since", "finished_at", "deadline_at", "due_at")
+_MOVED = (
+    "message",
+    "phase_ms",
+    "state_since",
+    "finished_at",
+    "deadline_at",
+    "due_at",
+    "retried_at",
+)
 
 
 def add(
@@ -108,7 +116,7 @@ def move(
 def move_all(
     transaction: Transaction,
     moves: Sequence[tuple[JobRow, JobState]],
-    reason: Reason,
+    reason: Reason | None,
 ) -> None:
     """Changes the states of locked jobs as `move` does, in two statements for all of them."""
     rows: list[dict[str, Any]] = []
@@ -122,7 +130,7 @@ def move_all(
             {
                 **{name: getattr(moved, name) for name in _MOVED},
                 "state": after.value,
-                "reason": reason.value,
+                "reason": reason and reason.value,
                 "last_seq": job.last_seq + 1,
                 "version": job.version + 1,
                 "updated_at": transaction.now,
@@ -151,20 +159,22 @@ def transition(
     """
     check_transition(job.state, after)
     phase_ms: dict[str, int] = json.loads(job.phase_ms)
-    phase = PHASE_OF_STATE[job.state]
-    if spent_ms is None:
-        spent_ms = max(0, transaction.now - job.state_since)
-    phase_ms[phase] = phase_ms.get(phase, 0) + spent_ms
+    phase = PHASE_OF_STATE.get(job.state)  # None: it had ended, and is retried
+    if phase is not None:
+        if spent_ms is None:
+            spent_ms = max(0, transaction.now - job.state_since)
+        phase_ms[phase] = phase_ms.get(phase, 0) + spent_ms
+        job = job._replace(phase_ms=strict_json.dumps(phase_ms))
     if after not in ACTIVE:
         transaction.topics.add(store.stop_topic(job.id))
     if after is JobState.RETRY_WAIT:
         transaction.topics.add(RETRY_TOPIC)
     deadline_at = job.options.deadline(
         after,
-        job.created_at,
+        job.limited_from,
         transaction.now,
         started=job.attempt > 0,
-        run_ms=sum(phase_ms.get(PHASE_OF_STATE[state], 0) for state in ACTIVE),
+        run_ms=job.run_ms - job.retried_run_ms,
     )
     if job.finish_by is not None and not after.is_terminal and after not in STOPPING:
         deadline_at = min(job.finish_by, deadline_at or job.finish_by)
@@ -173,9 +183,8 @@ def transition(
         state=after,
         reason=reason,
         message=message,
-        phase_ms=strict_json.dumps(phase_ms),
         state_since=transaction.now,
-        finished_at=transaction.now if after.is_terminal else job.finished_at,
+        finished_at=transaction.now if after.is_terminal else None,
     )
     return moved, _state_event(after, reason, message)
 

@@ -8,13 +8,10 @@ import math
 from sqlalchemy import select
 
 from ipulse.sweeps import SweepObjective
-from ipulse_core.states import ACTIVE, JobState
+from ipulse_core.states import JobState
 from ipulse_service.db.engine import Transaction
 from ipulse_service.db.tables import events
 from ipulse_service.jobs.job import JobRow
-from ipulse_service.jobs.transitions import PHASE_OF_STATE
-
-_PHASES = {PHASE_OF_STATE[state] for state in ACTIVE}
 
 
 def epoch_values(transaction: Transaction, job_pk: int, metric: str) -> dict[int, float]:
@@ -63,9 +60,3 @@ def _finite(value: float, objective: SweepObjective) -> tuple[float | None, str]
     if math.isfinite(value):
         return value, ""
     return None, f"{objective.metric} is not finite"
-
-
-def run_ms(job: JobRow) -> int:
-    """Returns the time that agents spent on an ended job."""
-    phases = json.loads(job.phase_ms)
-    return sum(spent for name, spent in phases.items() if name in _PHASES)

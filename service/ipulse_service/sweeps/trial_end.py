@@ -26,6 +26,8 @@ def store_job(transaction: Transaction, job: TrialJob, config: SweepConfig) -> T
     if not has_ended(job):
         return job
     row = None if job.job_pk is None else job_store.find_by_pk(transaction, job.job_pk)
+    if row is not None and not row.state.is_terminal:
+        return job._replace(now=row.state.value)  # it was retried at the same moment
     if row is None:
         columns: dict[str, Any] = {"state": "deleted", "message": "the job was deleted"}
     else:
@@ -36,7 +38,7 @@ def store_job(transaction: Transaction, job: TrialJob, config: SweepConfig) -> T
             "state": row.state.value,
             "message": message,
             "value": value,
-            "run_ms": results.run_ms(row),
+            "run_ms": row.run_ms,
         }
     trial_store.change_job(transaction, job, **columns)
     return job._replace(**columns)

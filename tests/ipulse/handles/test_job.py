@@ -67,6 +67,25 @@ def test_a_failed_job_raises_its_reason_and_the_end_of_its_log(ended: Ended) -> 
     assert (str(copy), copy.log, copy.job_id) == (str(failed.value), failed.value.log, job.id)
 
 
+def test_a_retried_job_is_waited_for_again(
+    connection: Connection, service: LiveService, ended: Ended, agent: Agent
+) -> None:
+    job = ended(fails=True)
+
+    async def program() -> JobState:
+        async with ipulse.connect_async(service.url, service.token) as other:
+            handle = await other.job(job.id)
+            return (await handle.retry()).state
+
+    assert asyncio.run(program()) is JobState.QUEUED
+    assert job.state is JobState.FAILED, "a handle has what it last read"
+    assert job.retry().state is JobState.QUEUED
+    run_job(agent, job.id)
+    assert job.wait(timeout=60).state is JobState.SUCCEEDED
+    with pytest.raises(Conflict, match="clone"):
+        job.retry()
+
+
 @pytest.mark.parametrize("progress", [False, True])
 def test_waiting_ends_at_the_deadline(connection: Connection, progress: bool) -> None:
     job = connection.submit(experiment())

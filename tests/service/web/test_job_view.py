@@ -197,3 +197,19 @@ def test_a_part_with_its_defaults_is_shown_if_the_spec_may_leave_it_out(
     text = "return document.querySelector('ip-editor').editor.state.doc.toString()"
     assert "quantisation" in page.driver.execute_script(text)
     assert page.texts(".changes li") == []
+
+
+def test_a_failed_job_is_retried_and_followed_again(page: Page, service: InProcess) -> None:
+    job_id = service.submit({**SPEC, "name": "once more"})["id"]
+    first = service.attempt(job_id)
+    first.report(*map(phase, PHASES))
+    first.finish("out_of_memory", "no room")
+    page.open(f"/jobs/{job_id}")
+    page.until(lambda: page.all(".outcome.failed"))
+    [button] = [each for each in page.all(".head button") if each.text == "Retry"]
+    button.click()
+    page.until(lambda: "queued" in page.texts(".job-head [role=status]"))
+    second = service.attempt(job_id)
+    second.complete()  # a stream of its own says so
+    page.until(lambda: "succeeded" in page.texts(".job-head [role=status]"))
+    assert not [each for each in page.all(".head button") if each.text == "Retry"]

@@ -1,4 +1,4 @@
-"""stop, pause and resume."""
+"""stop, pause, resume and retry."""
 
 from __future__ import annotations
 
@@ -23,6 +23,20 @@ def resume(chosen: ChosenJobs, at: Address) -> Exit:
     chosen.check()
     with at.connect() as client:
         return chosen.change(client, "resumed", client.resume, client.resume_all)
+
+
+@addressed
+@with_options(ChosenJobs)
+def retry(chosen: ChosenJobs, at: Address) -> Exit:
+    """Queue failed jobs again under their ids; they resume from their last checkpoints.
+
+    Attempts and limits of time count anew. Jobs that were cancelled only because of the failure
+    wait again, and a trial of a sweep runs again. A job that succeeded or was cancelled is refused:
+    `ipulse continue` trains on, and `ipulse clone` submits the spec once more.
+    """
+    chosen.check()
+    with at.connect() as client:
+        return chosen.change(client, "retried", client.retry, client.retry_all)
 
 
 @addressed

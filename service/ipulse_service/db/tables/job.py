@@ -47,6 +47,8 @@ jobs = Table(
     Column("queued_at", BigInteger, nullable=False, server_default="0"),  # position in queue
     Column("priority", Integer, nullable=False, server_default="0"),  # a higher one comes first
     Column("losses", Integer, nullable=False, server_default="0"),  # attempts that were lost
+    Column("retried_at", BigInteger),  # when a user last retried it after a failure
+    Column("retried_run_ms", BigInteger, nullable=False, server_default="0"),  # run before that
     Column("queue_seconds", Integer),  # limit of the wait for the first attempt; null: none
     Column("run_seconds", Integer),  # limit of the time with agents
     Column("total_seconds", Integer),  # limit of the time from submission to end

@@ -134,6 +134,22 @@ class TestChosenJobs:
         deleted = run("delete", jobs[0], jobs[2], jobs[0]).out.splitlines()
         assert [line.split()[1] for line in deleted] == [jobs[0], jobs[2]]
 
+    def test_failed_jobs_are_retried(
+        self, run: Run, client: Client, agent: Agent, team: str
+    ) -> None:
+        jobs = submit(client, team, 3)
+        for job_id in jobs[:2]:
+            agent.claim(job_id).finish("diverged", "no finite loss")
+        assert run("retry", jobs[0], "--json").json["state"] == "queued"
+        client.cancel(jobs[2])
+        refused = run("retry", jobs[2])
+        assert refused.code == 6
+        assert "clone" in refused.err
+        query = f"label.team:{team.partition('=')[2]}"
+        assert "1 failed" in run("retry", "-q", query, "--dry-run").out
+        assert run("retry", "-q", query).out.split()[:3] == ["1", "job", "retried,"]
+        assert states(client, jobs[:2]) == [JobState.QUEUED] * 2
+
     def test_a_query(self, run: Run, client: Client, team: str) -> None:
         jobs = submit(client, team, 3)
         client.cancel(jobs[2])

@@ -17,6 +17,7 @@ from ipulse_service.http import problems
 from ipulse_service.http.dependencies import CurrentCaller, State
 from ipulse_service.http.payloads import JSONRoute
 from ipulse_service.http.problems import InvalidParameter
+from ipulse_service.http.retrying import retry_by
 from ipulse_service.http.routes.jobs.job_list import SelectionQuery
 from ipulse_service.http.schemas.jobs.job_list import BatchSummary
 from ipulse_service.http.schemas.jobs.job_requests import GroupChange
@@ -129,6 +130,19 @@ async def finish_jobs(query: Selection, state: State) -> BatchSummary:
 async def resume_jobs(query: Selection, state: State) -> BatchSummary:
     """Resumes all paused jobs that pass the filters; see `jobs:cancel`."""
     return await _change_all(query, state, batches.each(attempts.resume))
+
+
+@router.post(
+    "/jobs:retry",
+    summary="Retry jobs",
+    response_description="How many jobs were retried.",
+)
+async def retry_jobs(query: Selection, state: State, caller: CurrentCaller) -> BatchSummary:
+    """Retries all failed jobs that pass the filters.
+
+    See `POST /v1/jobs/{job_id}/retry` and `jobs:cancel`.
+    """
+    return await _change_all(query, state, batches.each(retry_by(caller)))
 
 
 @router.post(

@@ -1,4 +1,4 @@
-"""Routes of one job: read, cancel, finish, pause, resume and delete it."""
+"""Routes of one job: read, cancel, finish, pause, resume, retry and delete it."""
 
 from __future__ import annotations
 
@@ -26,6 +26,7 @@ from ipulse_service.http.dependencies import (
 )
 from ipulse_service.http.payloads import JSONRoute
 from ipulse_service.http.responses import job_detail
+from ipulse_service.http.retrying import retry_by
 from ipulse_service.http.schemas.jobs.job_requests import JobChange
 from ipulse_service.http.schemas.jobs.jobs import JobDetail
 from ipulse_service.http.state import AppState
@@ -39,6 +40,7 @@ _NOT_MODIFIED: dict[int | str, dict[str, Any]] = {
 }
 _CHANGE_ERRORS = problems.documented(404, 409, 412)
 _CHANGE: dict[str, Any] = {"response_description": "The job.", "responses": _CHANGE_ERRORS}
+_RETRY = {**_CHANGE, "responses": {**_CHANGE_ERRORS, **problems.documented(422)}}
 
 router = APIRouter(prefix="/v1", tags=["jobs"], route_class=JSONRoute)
 
@@ -138,6 +140,18 @@ def pause_job(changer: Changer) -> JobDetail:
 def resume_job(changer: Changer) -> JobDetail:
     """Queues a paused job again. It continues from its last checkpoint."""
     return changer.apply(attempts.resume)
+
+
+@router.post("/jobs/{job_id}/retry", summary="Retry a job", **_RETRY)
+def retry_job(changer: Changer, caller: CurrentCaller) -> JobDetail:
+    """Queues a failed job again under its id. It resumes from its last checkpoint, if it has one.
+
+    Its events continue, and lost attempts and limits of time count anew. Jobs that were cancelled
+    only because of its failure are blocked again, and its trial of a sweep runs again. A job that
+    has not ended does not change; 409 for one that succeeded or was cancelled, and 422 if no agent
+    can run it any more. A job with code needs a token with the flag `submit_code`.
+    """
+    return changer.apply(retry_by(caller))
 
 
 @router.patch(

@@ -98,6 +98,7 @@ export function head(job, renew) {
         ${primary(job, renew)}
         ${mayPause(job.state) ? html`<button type="button" @click=${ask(job, "pause", renew)}>Pause</button>` : nothing}
         ${job.state === "succeeded" || !over ? html`<a class="button" href="/new?from=${job.id}">Clone</a>` : nothing}
+        ${job.state === "failed" && !job.imported ? html`<button type="button" title="Queues it again; it resumes from its last checkpoint" @click=${ask(job, "retry", renew)}>Retry</button>` : nothing}
         ${over ? html`<button type="button" @click=${goOn(job)}>Continue</button>` : nothing}
         <a class="button" href="/compare?jobs=${job.id}">Compare</a>
         ${menu(icon("more"), [

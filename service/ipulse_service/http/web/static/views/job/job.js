@@ -42,7 +42,7 @@ class JobView extends View {
   async load(route, signal) {
     moduleOf(this.tab).catch(() => {}); // loads together with the job; `updated` shows an error
     const job = await api.get(`/v1/jobs/${await this.fullId(route.params.id, signal)}`, { signal });
-    if (this.store?.id !== job.id) this.follow(job.id);
+    if (this.store?.id !== job.id || (this.store.hasEnded && !isOver(job.state))) this.follow(job.id);
     return job;
   }
 
@@ -73,11 +73,11 @@ class JobView extends View {
     this.store?.stop();
   }
 
-  /** An ended job changes no more. */
+  /** An ended job changes no more, unless it can be retried. */
   async reload() {
     if (this.data?.id === this.route.params.id && isOver(this.data.state) && this.isSettled) return;
     await super.reload();
-    this.isSettled = this.data && isOver(this.data.state);
+    this.isSettled = this.data && isOver(this.data.state) && this.data.state !== "failed" && this.data.reason !== "dependency_failed";
   }
 
   heading(job) { return `${job.name || job.id} · ${plain(job.state)}`; }

@@ -1,6 +1,7 @@
 // The log: search, levels, attempts, and only the visible lines of a long one in the document.
 import { Virtualizer, elementScroll, observeElementOffset, observeElementRect } from "../../../vendor/bundles/virtual.js";
 import { updateQuery } from "../../app/router.js";
+import { isOver } from "../../lib/format.js";
 import { copy } from "../../parts/copy.js";
 import { Tab, html, nothing } from "./tab.js";
 import { LogLines, expressionOf, filtered } from "./log_lines.js";
@@ -21,7 +22,9 @@ class Log extends Tab {
 
   willUpdate(changed) {
     super.willUpdate(changed);
-    if (this.job && this.log?.id !== this.job.id) {
+    const before = changed.get("job");
+    const isRetried = before && this.job && isOver(before.state) && !isOver(this.job.state); // another stream has its further lines
+    if (this.job && (this.log?.id !== this.job.id || isRetried)) {
       this.log?.stop();
       this.log = new LogLines(this.job.id);
       this.log.addEventListener("change", () => this.requestUpdate());

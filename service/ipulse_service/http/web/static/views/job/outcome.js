@@ -8,15 +8,15 @@ import { said } from "../../parts/said.js";
 import { html, nothing, ref } from "../../vendor.js";
 
 const LAST_LINES = 20;
-const LOST = "Its attempts were lost with their workers; the tab Attempts has all of them. Continue trains on from the last checkpoint.";
-const RESET = "A reset of the IPU system clears this error: clone the job after it.";
+const LOST = "Its attempts were lost with their workers; the tab Attempts has all of them. Retry resumes from the last checkpoint.";
+const RESET = "A reset of the IPU system clears this error: retry the job after it.";
 /** What to do about each reason. @type {Record<string, string>} */
 const HINTS = {
-  deadline_exceeded: "Clone it with a longer limit.",
-  dependency_failed: "See the job that it waited for, then clone this one.",
+  deadline_exceeded: "Retry it, and the limit counts anew, or clone it with a longer one.",
+  dependency_failed: "Retry the job that it waited for: this one then waits again.",
   out_of_memory: "Use a smaller training.batch_size, fewer data.steps or smaller layers, or a worker with more memory.",
   build_failed: "The log has the compiler's whole output.",
-  sandbox_unavailable: "Install bubblewrap on the workers.",
+  sandbox_unavailable: "Install bubblewrap on the workers, then retry it.",
   package_unavailable: "Install the package of neurons on the workers, and list it in IPULSE_NEURON_PACKAGES there.",
   diverged: "Lower training.optimizer.learning_rate, or set training.gradient_clipping.",
   data_unavailable: "Put the data set into the data directory of a worker, or upload it.",
@@ -38,9 +38,9 @@ const HINTS = {
   runner_lost: LOST,
   worker_lost: LOST,
   worker_stopped: LOST,
-  worker_disk_full: "Free some room on the disk of the worker, then clone it.",
-  worker_disk_failed: "Repair the disk of the worker, then clone it.",
-  worker_limit: "Raise the worker's limits of open files and processes, then clone it.",
+  worker_disk_full: "Free some room on the disk of the worker, then retry it.",
+  worker_disk_failed: "Repair the disk of the worker, then retry it.",
+  worker_limit: "Raise the worker's limits of open files and processes, then retry it.",
 };
 const STOPPED = new Set(["failed", "cancelled", "paused"]);
 

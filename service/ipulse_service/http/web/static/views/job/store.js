@@ -23,6 +23,7 @@ export class JobStore extends EventTarget {
     this.entered = { attempt: 0, phases: [] }; // by the latest attempt, in order
     this.states = []; // {state, reason, message, time}
     this.broken = null;
+    this.hasEnded = false; // a retried job has further events, in another stream
     this.clock = { attempt: 0, at: 0, seconds: 0, first: 0 };
   }
 
@@ -42,6 +43,7 @@ export class JobStore extends EventTarget {
         this.changed();
         if (events.some((event) => event.kind === "state")) this.dispatchEvent(new Event("state"));
       }
+      this.hasEnded = true;
     } catch (error) {
       if (signal.aborted) return;
       if (!error.isFinal) throw error;

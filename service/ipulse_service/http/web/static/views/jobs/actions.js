@@ -145,6 +145,7 @@ export function actionBar(view) {
     ${menu(icon("more"), [
       { words: "Pause", act: simple(view, "pause", "paused"), isHidden: !may(mayPause) },
       { words: "Resume", act: simple(view, "resume", "resumed"), isHidden: !may((state) => state === "paused") },
+      { words: "Retry", act: simple(view, "retry", "retried"), isHidden: !may((state) => state === "failed") },
       { words: "Cancel", act: () => cancel(view), isHidden: !may((state) => !isOver(state)) },
       { words: "Delete", act: () => remove(view), isDangerous: true },
     ], { name: "More actions", kind: "icon", key: view })}
