@@ -9,23 +9,41 @@ import subprocess  # runs the sandbox
 import time
 from contextlib import suppress
 from pathlib import Path
-from typing import Callable, List, Mapping, Optional, Sequence, Union
+from typing import Callable, Dict, List, NamedTuple, Optional, Union
 
 from ipulse_core.events import LogEvent
-from ipulse_core.sandbox.limits import LimitWatch, SandboxLimits, kill_tree
+from ipulse_core.sandbox.cgroup import ControlGroup
+from ipulse_core.sandbox.limits import SandboxLimits
 from ipulse_core.sandbox.output import JOIN_SECONDS, log_lines
+from ipulse_core.sandbox.processes import kill_tree
+from ipulse_core.sandbox.watch import LimitWatch
 
 _PIPE_BYTES = 2**20
 _POLL_SECONDS = 0.2
 GRACE_SECONDS = 1.0  # for the last output of a process that has nothing left to do
 
 
+class PreparedCommand(NamedTuple):
+    """A command as the system starts it."""
+
+    command: List[str]
+    environment: Dict[str, str]
+    descriptors: List[int]  # that it inherits
+    group: Optional[ControlGroup]  # that it joins
+
+    def discard(self) -> None:
+        """Remove the group of a command that could not be started."""
+        if self.group is not None:
+            self.group.close()
+
+
 class ProcessEnded(Exception):
     """The process has ended, or took too long. `exceeded` says which limit it passed, if any."""
 
-    def __init__(self, exceeded: Optional[str]) -> None:
+    def __init__(self, exceeded: Optional[str], lacked_processes: bool = False) -> None:
         super().__init__(exceeded or "ended")
         self.exceeded = exceeded  # "memory", "seconds" or None
+        self.lacked_processes = lacked_processes  # it wanted more than its limit
 
 
 class SandboxedProcess:
@@ -33,10 +51,8 @@ class SandboxedProcess:
 
     def __init__(
         self,
-        command: List[str],
-        environment: Mapping[str, str],
+        prepared: PreparedCommand,
         limits: SandboxLimits,
-        descriptors: Sequence[int],
         log: Callable[[LogEvent], None],
         directory: Optional[Path],
     ) -> None:
@@ -53,23 +69,24 @@ class SandboxedProcess:
         os.set_blocking(self._write_end, False)
         try:
             self._process = subprocess.Popen(  # noqa: S603 (in a sandbox)
-                [*command, str(reads), str(writes)],
-                env=dict(environment),
+                [*prepared.command, str(reads), str(writes)],
+                env=prepared.environment,
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
-                pass_fds=[*descriptors, reads, writes],
+                pass_fds=[*prepared.descriptors, reads, writes],
                 cwd=None if directory is None else str(directory),
                 start_new_session=True,
             )
         except BaseException:
             os.close(self._write_end)
             os.close(self._read_end)
+            prepared.discard()
             raise
         finally:
             os.close(reads)
             os.close(writes)
-        self._watch = LimitWatch(self._process.pid, limits, lambda: None)
+        self._watch = LimitWatch(self._process.pid, limits, lambda: None, prepared.group)
         self._threads = [
             log_lines(self._process.stdout, "stdout", log),
             log_lines(self._process.stderr, "stderr", log),
@@ -139,4 +156,5 @@ class SandboxedProcess:
     def _ended(self, is_late: bool = False) -> ProcessEnded:
         """Return why there is no answer, after the end of the process."""
         self.close()
-        return ProcessEnded(self._watch.exceeded or ("seconds" if is_late else None))
+        exceeded = self._watch.exceeded or ("seconds" if is_late else None)
+        return ProcessEnded(exceeded, self._watch.lacked_processes)

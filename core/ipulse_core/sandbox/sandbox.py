@@ -12,42 +12,26 @@ from typing import Callable, Dict, List, Mapping, NamedTuple, Optional, Sequence
 
 from ipulse_core.events import LogEvent
 from ipulse_core.sandbox.bubblewrap import (
+    SandboxView,
     is_switched_off,
     require_bubblewrap,
     sandbox_command,
 )
+from ipulse_core.sandbox.cgroup import ControlGroup
+from ipulse_core.sandbox.cgroup_folders import NoControlGroup
 from ipulse_core.sandbox.device_access import NO_DEVICES, DeviceAccess
-from ipulse_core.sandbox.limits import (
-    LimitWatch,
-    SandboxLimits,
-    kill_tree,
-    resource_limits,
-)
+from ipulse_core.sandbox.limits import SandboxLimits, resource_limits
 from ipulse_core.sandbox.output import JOIN_SECONDS, log_lines
-from ipulse_core.sandbox.process import SandboxedProcess
+from ipulse_core.sandbox.process import PreparedCommand, SandboxedProcess
+from ipulse_core.sandbox.processes import kill_tree
 from ipulse_core.sandbox.returned_files import ReturnedFiles, read_files
-from ipulse_core.sandbox.system_calls import filter_descriptor
+from ipulse_core.sandbox.scripts import JOIN, RUN
+from ipulse_core.sandbox.watch import LimitWatch
 
 WORK, TMP = "/work", "/tmp"  # noqa: S108 (places in the sandbox)
 WORK_PLACE = "@WORK@"
 TMP_BYTES = 2**28
-# Runs a command in a folder that begins as a copy of another one, ends what it left running, and
-# writes the folder's files to the pipe that is standard input, which the command does not have.
-# Links, pipes, and sockets as links are counted.
-_SCRIPT = r"""
-exec 3>&0 0</dev/null
-work=$1 initial=$2 is_alone=$3; shift 3
-cd "$work" || exit 125
-if [ -n "$initial" ]; then cp -r "$initial"/. . || exit 125; fi
-"$@" 3>&-
-status=$?
-if [ -n "$is_alone" ]; then kill -9 -1 2>/dev/null; fi
-chmod -R u+rwX . 2>/dev/null; find . -xdev -type s -exec ln -sfn socket {} \;
-find . -xdev ! -type d -print0 |
-    tar --create --format=gnu --hard-dereference --no-recursion --null --files-from=- \
-        >&3 2>/dev/null
-exit $status
-"""
+_STATUS_BYTES = 16
 
 
 class SandboxResult(NamedTuple):
@@ -55,17 +39,10 @@ class SandboxResult(NamedTuple):
 
     status: int  # exit status; 128 + N after signal N
     exceeded: Optional[str]  # "seconds" or "memory": it was ended because it used too much
+    lacked_processes: bool  # it wanted more processes and threads than its limit
     returned: ReturnedFiles
     peak_bytes: int  # of memory
     seconds: float
-
-
-class _Prepared(NamedTuple):
-    """A command as the system starts it."""
-
-    command: List[str]
-    environment: Dict[str, str]
-    descriptors: List[int]
 
 
 class Sandbox:
@@ -139,7 +116,7 @@ class Sandbox:
                     for _ in range(2)
                 )
             copied = "" if initial is None else self.place(initial)
-            script = ["/bin/sh", "-c", _SCRIPT, "sh", work, copied, "" if self.is_off else "1"]
+            script = ["/bin/sh", "-c", RUN, "sh", work, copied, "" if self.is_off else "1"]
             inside = {name: text.replace(WORK_PLACE, work) for name, text in environment.items()}
             prepared = self._prepare([*script, *command], inside, limits, tmp, stack, devices)
             return self._run(prepared, limits, out)
@@ -165,14 +142,7 @@ class Sandbox:
                 directory = Path(tempfile.mkdtemp(dir=str(self._scratch)))
             tmp = TMP if directory is None else str(directory)
             prepared = self._prepare(command, environment, limits, tmp, stack, devices)
-            return SandboxedProcess(
-                prepared.command,
-                prepared.environment,
-                limits,
-                prepared.descriptors,
-                self._log,
-                directory,
-            )
+            return SandboxedProcess(prepared, limits, self._log, directory)
 
     def _prepare(
         self,
@@ -182,7 +152,7 @@ class Sandbox:
         tmp: str,
         stack: ExitStack,
         devices: DeviceAccess = NO_DEVICES,
-    ) -> _Prepared:
+    ) -> PreparedCommand:
         """Return what the system starts.
 
         Args:
@@ -195,16 +165,26 @@ class Sandbox:
         """
         variables = {"PATH": "/usr/bin:/bin", "HOME": tmp, "TMPDIR": tmp, "LANG": "C.UTF-8"}
         variables.update({**environment, **devices.variables})
-        limited = [*resource_limits(limits), *command]
-        if self.is_off:
-            return _Prepared(limited, variables, [])
-        calls = stack.enter_context(filter_descriptor())
-        sizes = {WORK: limits.disk_bytes, TMP: TMP_BYTES}
-        prefix = sandbox_command(self._folders, sizes, variables, WORK, calls, devices)
-        # The variables are those of bubblewrap itself.
-        return _Prepared([*prefix, *limited], {"PATH": os.environ.get("PATH", os.defpath)}, [calls])
+        prefix: List[str] = []
+        descriptors: List[int] = []
+        if not self.is_off:
+            sizes = {WORK: limits.disk_bytes, TMP: TMP_BYTES}
+            view = SandboxView(self._folders, sizes, variables, WORK, devices)
+            prefix, descriptors = sandbox_command(view, stack)
+            variables = {"PATH": os.environ.get("PATH", os.defpath)}  # of bubblewrap itself
+        group = self._group(limits)
+        join = ["/bin/sh", "-c", JOIN, "sh", *(group.entries if group else ()), "--"]
+        whole = [*join, *prefix, *resource_limits(limits, group is not None), *command]
+        return PreparedCommand(whole, variables, descriptors, group)
 
-    def _run(self, prepared: _Prepared, limits: SandboxLimits, out: Path) -> SandboxResult:
+    def _group(self, limits: SandboxLimits) -> Optional[ControlGroup]:
+        try:
+            return ControlGroup.make(limits, limits.disk_bytes + TMP_BYTES)
+        except NoControlGroup as error:
+            self._log(LogEvent(f"memory and processes are watched, not limited: {error}", "debug"))
+            return None
+
+    def _run(self, prepared: PreparedCommand, limits: SandboxLimits, out: Path) -> SandboxResult:
         files, write_end = os.pipe()
         start = time.monotonic()
         try:
@@ -218,17 +198,19 @@ class Sandbox:
             )
         except BaseException:
             os.close(files)
+            prepared.discard()
             raise
         finally:
             os.close(write_end)
 
-        watch = LimitWatch(process.pid, limits, self._check)
+        watch = LimitWatch(process.pid, limits, self._check, prepared.group)
         threads = [
             log_lines(process.stdout, "stdout", self._log),
             log_lines(process.stderr, "stderr", self._log),
         ]
         try:
             with os.fdopen(files, "rb") as stream:
+                status = _status(stream.readline(_STATUS_BYTES))
                 returned = read_files(stream, out, limits.disk_bytes)
             process.wait()
         finally:
@@ -240,11 +222,20 @@ class Sandbox:
                 thread.join(JOIN_SECONDS)
         if watch.error is not None:
             raise watch.error
-        status = process.returncode
+        if status is None:  # the shell ended before the command did
+            code = process.returncode
+            status = 128 - code if code < 0 else code
         return SandboxResult(
-            128 - status if status < 0 else status,
+            status,
             watch.exceeded,
+            watch.lacked_processes,
             returned,
             watch.peak_bytes,
             time.monotonic() - start,
         )
+
+
+def _status(line: bytes) -> Optional[int]:
+    """Return the exit status in the first line of what a sandbox returns, None if it is none."""
+    text = line[:-1]
+    return int(text) if text.isdigit() and line.endswith(b"\n") else None

@@ -9,3 +9,7 @@ class SandboxUnavailable(Unavailable):
     """This worker cannot run code of users in a sandbox."""
 
     code = "sandbox_unavailable"
+
+
+class SandboxSilent(SandboxUnavailable):
+    """The sandbox did not answer in time: nobody knows whether there is one."""

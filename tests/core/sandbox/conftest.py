@@ -6,7 +6,7 @@ from typing import Iterator, List
 
 import pytest
 
-from ipulse_core.sandbox.limits import tree_of
+from ipulse_core.sandbox.processes import tree_of
 from tests.core.sandbox.place import Place
 
 

@@ -153,13 +153,14 @@ def _agents(at: Address, packages: list[dict[str, Any]]) -> Iterator[CheckResult
 
 def sandbox_results(agents: list[AgentStatus]) -> Iterator[CheckResult]:
     """Return which agents run programs and ops of users; one without a sandbox is no fault."""
-    named = {state: [a.name for a in agents if a.sandbox == state] for state in _SANDBOX}
     for state, text in _SANDBOX.items():
-        if named[state]:
-            names = ", ".join(named[state])
-            reasons = {a.json["sandbox"]["message"] for a in agents if a.sandbox == state} - {""}
-            more = f": {'; '.join(sorted(reasons))}" if reasons else ""
-            yield CheckResult("sandbox", True, f"{names}: {text}{more}")
+        named: dict[str, list[str]] = {}
+        for agent in agents:
+            if agent.sandbox == state:
+                named.setdefault(agent.json["sandbox"]["message"], []).append(agent.name)
+        for message, names in sorted(named.items()):
+            more = f": {message}" if message else ""
+            yield CheckResult("sandbox", True, f"{', '.join(names)}: {text}{more}")
 
 
 def _check(name: str, examine: Callable[[], str]) -> CheckResult:

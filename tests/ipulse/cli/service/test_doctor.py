@@ -81,14 +81,18 @@ def with_sandbox(name: str, state: str, message: str = "") -> AgentStatus:
 def test_which_agents_run_code_of_users_is_said() -> None:
     agents = [
         with_sandbox("a", "bubblewrap"),
+        with_sandbox("watched", "bubblewrap", "memory is watched, not limited"),
         with_sandbox("b", "missing", "no bwrap"),
         agent("old", sandbox=None),
     ]
     details = [result.detail for result in sandbox_results(agents)]
-    assert len(details) == 2
+    assert len(details) == 3
     assert details[0].startswith("a: ")
-    assert details[1].startswith("b: ")
-    assert details[1].endswith("no bwrap")
+    assert "watched" not in details[0]
+    assert details[1].startswith("watched: ")
+    assert details[1].endswith("watched, not limited")
+    assert details[2].startswith("b: ")
+    assert details[2].endswith("no bwrap")
 
 
 def package_findings(out: str) -> list[dict[str, object]]:

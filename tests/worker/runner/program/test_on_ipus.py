@@ -218,3 +218,25 @@ def test_the_time_limit_includes_the_wait(host: pytest.MonkeyPatch, tmp_path: Pa
     result = run(tmp_path, "int main() {}", codelets=[], limits={"seconds": 1})
     assert result.done["reason"] == "device_unavailable", result.done
     assert "limits.seconds" in result.done["message"]
+
+
+def test_a_program_that_ran_out_of_processes_says_so_and_keeps_its_files(
+    host: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    source = """#include <cstdio>
+#include <unistd.h>
+int main() {
+  FILE *file = std::fopen("found.txt", "w");
+  std::fputs("found", file);
+  std::fclose(file);
+  for (int left = 100; left; --left) {
+    int child = fork();
+    if (child == 0) { sleep(600); return 0; }
+    if (child < 0) { usleep(300000); return 3; }
+  }
+}
+"""
+    result = run(tmp_path, source, codelets=[], limits={"processes": 8})
+    assert result.done["reason"] == "program_failed", result.done
+    assert "limits.processes" in result.done["message"]
+    assert "found.txt" in artifacts(result)

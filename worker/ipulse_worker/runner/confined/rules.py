@@ -53,4 +53,6 @@ def reason_of(ended: ProcessEnded) -> Tuple[Reason, str]:
     if ended.exceeded == "memory":
         return Reason.OUT_OF_MEMORY, "The training with custom ops needs more memory than there is."
     message = "The training with custom ops ended its process; the log has its last output."
+    if ended.lacked_processes:
+        message += f" It reached its limit of {_PROCESSES:,} processes and threads."
     return Reason.PROGRAM_FAILED, message

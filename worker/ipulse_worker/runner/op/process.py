@@ -20,6 +20,9 @@ from ipulse_worker.runner.program.failure import ProgramFailure
 CALL_SECONDS = 600.0  # a call of an op for one batch
 LIMITS = SandboxLimits(seconds=366 * 86_400, memory_bytes=2**32, disk_bytes=2**28, processes=64)
 _NEEDS_MEMORY = f"needs more than {LIMITS.memory_bytes // 2**20:,} MiB of memory"
+_NEEDS_PROCESSES = (
+    f"reached its limit of {LIMITS.processes} processes and threads: let it use fewer threads"
+)
 Shape = Tuple[int, ...]
 Arrays = Sequence[np.ndarray]
 
@@ -134,7 +137,8 @@ class OpProcess:
                 if ended.exceeded:
                     late = f"did not return from {call} within {CALL_SECONDS:g} s"
                     self._fail(Reason.LIMIT_EXCEEDED, late)
-                self._fail(Reason.PROGRAM_FAILED, f"ended its process in {call}")
+                more = f", having {_NEEDS_PROCESSES}" if ended.lacked_processes else ""
+                self._fail(Reason.PROGRAM_FAILED, f"ended its process in {call}{more}")
             except BaseException as error:
                 if self.failure is None:
                     self.failure = error

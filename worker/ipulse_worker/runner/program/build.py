@@ -78,11 +78,12 @@ def compile_in_sandbox(
             Reason.OUT_OF_MEMORY,
             f"Compiling {what} needs more than {LIMITS.memory_bytes // 2**20:,} MiB of memory.",
         )
-    if done.exceeded:
+    if done.exceeded == "seconds":
         raise ProgramFailure(
             Reason.LIMIT_EXCEEDED, f"Compiling {what} takes longer than {LIMITS.seconds:g} s."
         )
     if done.status:
         first = errors.line or "the log has the compiler's output"
-        raise ProgramFailure(Reason.BUILD_FAILED, f"{what} does not compile: {first}")
+        more = f" (it reached {LIMITS.processes} processes)" if done.lacked_processes else ""
+        raise ProgramFailure(Reason.BUILD_FAILED, f"{what} does not compile: {first}{more}")
     return done.seconds
