@@ -82,7 +82,7 @@ class ProgramLimits(StrictModel):
         default=4096,
         ge=64,
         le=1_048_576,
-        description="Memory of all its processes.",
+        description="Memory of all its processes, without the files that it writes.",
         json_schema_extra=unit("MiB"),
     )
     disk_mib: int = Field(

@@ -6,11 +6,7 @@ import os
 import shutil
 from contextlib import contextmanager
 from pathlib import Path
-<<<<<<< HEAD
 from typing import TYPE_CHECKING, Callable, Dict, Iterator, cast
-=======
-from typing import TYPE_CHECKING, Callable, Dict, Iterator, List, cast
->>>>>>> 664158b4 (sandbox: limit memory and processes by control groups)
 
 from ipulse_core.build_cache.toolchain import compiler
 from ipulse_core.errors import InvalidInput, Problem
@@ -34,16 +30,12 @@ from ipulse_worker.runner.program.build import (
 )
 from ipulse_worker.runner.program.converted_profile import converted_profile
 from ipulse_worker.runner.program.emulated_host import EmulatedHost
-<<<<<<< HEAD
-from ipulse_worker.runner.program.failure import ProgramFailure, UncaughtException, failure_of
-=======
 from ipulse_worker.runner.program.failure import (
     ProgramFailure,
     UncaughtException,
     failure_of,
     lack_of_processes,
 )
->>>>>>> 664158b4 (sandbox: limit memory and processes by control groups)
 from ipulse_worker.runner.program.initial_folder import INITIAL, initial_folder
 from ipulse_worker.runner.program.ipu_host import IPUHost
 from ipulse_worker.runner.program.outputs import OutputFile, exception_of, outputs
@@ -208,11 +200,8 @@ class ProgramAttempt:
             self._events.log(f"not stored: {sentence}", level="warning")
         why = exception_of(self._out) or self._thrown.message
         failure = failure_of(result, self._spec.limits, why)
-<<<<<<< HEAD
-=======
         if failure is None and result.lacked_processes:
             self._events.log(lack_of_processes(self._spec.limits), level="warning")
->>>>>>> 664158b4 (sandbox: limit memory and processes by control groups)
         report = ProgramReport(
             self._spec,
             self._assignment,
@@ -241,12 +230,8 @@ class ProgramAttempt:
             found = converted_profile(self._sandbox, self._tools, self._out, names, folder)
             yield from [] if found is None else [found]
         is_emulated = self._spec.device.kind == "emulator"
-<<<<<<< HEAD
         leave_out = returned.leave_out
         yield from outputs(self._out, names, self._package, leave_out, is_emulated)
-=======
-        yield from outputs(self._out, names, self._package, is_emulated)
->>>>>>> 664158b4 (sandbox: limit memory and processes by control groups)
 
     def _store(self, report: ProgramReport, event: ArtifactEvent) -> None:
         report.written.append(event)

@@ -43,59 +43,28 @@ class UncaughtException:
 def failure_of(
     result: SandboxResult, limits: ProgramLimits, why: Optional[str]
 ) -> Optional[ProgramFailure]:
-<<<<<<< HEAD
     """Return the failure of a program that has ended, None if it ended well.
 
     `why` is the message of the program itself.
     """
     lost = left_out(result)
-=======
-    """Return how a program failed, None if it ended well.
-
-    Args:
-        result: its end.
-        limits: of its spec.
-        why: the exception that nobody caught, if it left one.
-    """
->>>>>>> 664158b4 (sandbox: limit memory and processes by control groups)
     if result.exceeded == "memory":
         return ProgramFailure(
             Reason.OUT_OF_MEMORY,
             f"The program needs more than {limits.memory_mib:,} MiB of memory: raise "
-<<<<<<< HEAD
             f"limits.memory_mib.{lost}",
-        )
-    if result.exceeded:
-        return ProgramFailure(
-            Reason.LIMIT_EXCEEDED,
-            f"The program ran longer than {limits.seconds:,} s: raise limits.seconds.{lost}",
-=======
-            "limits.memory_mib.",
         )
     if result.exceeded == "seconds":
         return ProgramFailure(
             Reason.LIMIT_EXCEEDED,
-            f"The program ran longer than {limits.seconds:,} s: raise limits.seconds.",
->>>>>>> 664158b4 (sandbox: limit memory and processes by control groups)
+            f"The program ran longer than {limits.seconds:,} s: raise limits.seconds.{lost}",
         )
     if result.status == 0:
         return None
     ended = f"The program ended with exit status {result.status}"
-<<<<<<< HEAD
     text = f"{ended}: {why}" if why else f"{ended}."
-    return ProgramFailure(Reason.PROGRAM_FAILED, f"{text}{lost}")
-
-
-def left_out(result: SandboxResult) -> str:
-    """Return a sentence about files of a program that are not stored; empty if all are."""
-    count = result.returned.left_out
-    if not count:
-        return ""
-    return f" Not stored: {count:,} {'file' if count == 1 else 'files'}; the log says why."
-=======
-    ended = f"{ended}: {why}" if why else f"{ended}."
-    more = f" {lack_of_processes(limits)}" if result.lacked_processes else ""
-    return ProgramFailure(Reason.PROGRAM_FAILED, f"{ended}{more}")
+    lacked = f" {lack_of_processes(limits)}" if result.lacked_processes else ""
+    return ProgramFailure(Reason.PROGRAM_FAILED, f"{text}{lacked}{lost}")
 
 
 def lack_of_processes(limits: ProgramLimits) -> str:
@@ -104,4 +73,11 @@ def lack_of_processes(limits: ProgramLimits) -> str:
         f"It reached its limit of {limits.processes:,} processes and threads: raise "
         "limits.processes."
     )
->>>>>>> 664158b4 (sandbox: limit memory and processes by control groups)
+
+
+def left_out(result: SandboxResult) -> str:
+    """Return a sentence about files of a program that are not stored; empty if all are."""
+    count = result.returned.left_out
+    if not count:
+        return ""
+    return f" Not stored: {count:,} {'file' if count == 1 else 'files'}; the log says why."
