@@ -12,9 +12,9 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess  # runs bubblewrap
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
-from typing import Dict, List, Mapping, NamedTuple, Sequence, Tuple
+from typing import Callable, Dict, List, Mapping, NamedTuple, Sequence, Tuple
 
 from ipulse_core.sandbox.device_access import (
     NO_DEVICES,
@@ -35,6 +35,7 @@ _FILES = ("/etc/ld.so.cache", "/etc/alternatives")  # for the linker, and the na
 _PATH = "/usr/sbin:/usr/bin:/sbin:/bin"
 _PROGRAMS = ("bwrap", "prlimit", "setpriv", "mount")
 _PROBE_SECONDS = 20.0
+_PATIENCE_SECONDS = (20.0, 60.0, 180.0)  # for a job that was accepted
 # These are file systems in memory without a limit; bubblewrap itself must write to them first.
 _CLOSE = ("--remount-ro", "/dev", "--remount-ro", "/")
 # Limits the number of files: bubblewrap only limits their bytes. The arguments are places, `--` and
@@ -94,6 +95,22 @@ def require_bubblewrap(seconds: float = _PROBE_SECONDS) -> None:
             f"bubblewrap cannot make a sandbox here ({said}); in a container it needs the right "
             f"to create user namespaces. {VARIABLE}=none runs programs without a sandbox"
         )
+
+
+def wait_for_bubblewrap(check: Callable[[], None]) -> None:
+    """Ask for the sandbox until it answers: a machine with much to do is not one without.
+
+    check: raises an error if nobody waits any longer.
+
+    Raises SandboxUnavailable; SandboxSilent if it never answered.
+    """
+    for seconds in _PATIENCE_SECONDS:
+        check()
+        with suppress(SandboxSilent):
+            return require_bubblewrap(seconds)
+    raise SandboxSilent(
+        f"bubblewrap did not answer within {_PATIENCE_SECONDS[-1]:g} s: the worker is overloaded"
+    )
 
 
 def sandbox_command(view: SandboxView, stack: ExitStack) -> Tuple[List[str], List[int]]:

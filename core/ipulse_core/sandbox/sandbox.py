@@ -14,8 +14,8 @@ from ipulse_core.events import LogEvent
 from ipulse_core.sandbox.bubblewrap import (
     SandboxView,
     is_switched_off,
-    require_bubblewrap,
     sandbox_command,
+    wait_for_bubblewrap,
 )
 from ipulse_core.sandbox.cgroup import ControlGroup
 from ipulse_core.sandbox.cgroup_folders import NoControlGroup
@@ -68,10 +68,11 @@ class Sandbox:
 
         Raises:
             SandboxUnavailable: there is none, and the operator has not switched it off.
+            SandboxSilent: it did not answer, however often it was asked.
         """
         self.is_off = is_switched_off(environment)
         if not self.is_off:
-            require_bubblewrap()
+            wait_for_bubblewrap(check)
         self._scratch = scratch
         self._log = log
         self._check = check

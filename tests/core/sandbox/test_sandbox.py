@@ -10,10 +10,12 @@ from typing import List
 
 import pytest
 
-from ipulse_core.sandbox import bubblewrap
+from ipulse_core.sandbox import bubblewrap, state
+from ipulse_core.sandbox.cgroup_folders import NoControlGroup
 from ipulse_core.sandbox.limits import SandboxLimits
 from ipulse_core.sandbox.sandbox import Sandbox
-from ipulse_core.sandbox.unavailable import SandboxUnavailable
+from ipulse_core.sandbox.state import sandbox_state
+from ipulse_core.sandbox.unavailable import SandboxSilent, SandboxUnavailable
 from tests.core.sandbox.place import LIMITS, Place
 
 try:
@@ -182,3 +184,33 @@ def test_an_operator_may_do_without(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     result = sandbox.run(["sh", "-c", "echo x > y; kill -9 $$"], {}, SandboxLimits(**LIMITS), out)
     assert result.status == 128 + signal.SIGKILL
     assert result.returned.names == ["y"]
+
+
+def test_a_machine_with_much_to_do_is_asked_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A time-out says nothing about the sandbox."""
+    monkeypatch.setattr(bubblewrap, "_PATIENCE_SECONDS", (0.0001, 60.0))
+    made = Sandbox(tmp_path / "scratch", {}, lambda event: None, lambda: None)
+    assert not made.is_off
+    monkeypatch.setattr(bubblewrap, "_PATIENCE_SECONDS", (0.0001,))
+    with pytest.raises(SandboxSilent):
+        Sandbox(tmp_path / "scratch", {}, lambda event: None, lambda: None)
+
+
+def test_the_state_is_said_with_its_fix(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    assert sandbox_state({"IPULSE_SANDBOX": "none"}).driver == "off"
+    assert sandbox_state({}).driver == "bubblewrap"
+
+    def refuse() -> None:
+        raise NoControlGroup("it may not")
+
+    monkeypatch.setattr(state, "usable_hierarchies", refuse)
+    watched = sandbox_state({})
+    assert watched.is_available
+    assert "watched, not limited" in watched.message
+    assert "Delegate=yes" in watched.fix
+    monkeypatch.setenv("PATH", str(tmp_path))
+    missing = sandbox_state({})
+    assert (missing.driver, missing.is_available) == ("missing", False)
+    assert "apt-get install" in missing.describe()

@@ -15,6 +15,7 @@ from ipulse_core.messages import MAX_DATA_SETS
 from ipulse_core.spec.neuron_packages import VARIABLE
 from ipulse_ops.neuron_package.loading import installed_packages
 from ipulse_worker.agent.registration import inventory as module
+from ipulse_worker.agent.registration import repeated
 from ipulse_worker.agent.registration.inventory import Inventory, InventoryReader
 from ipulse_worker.agent.settings import AgentSettings
 from tests.ops.neuron_package.wheels import install, wheel
@@ -143,7 +144,7 @@ def test_the_sandbox_for_code_of_users_is_said(
     script: str,
     state: str,
 ) -> None:
-    for name in ("bwrap", "prlimit", "setpriv"):
+    for name in ("bwrap", "prlimit", "setpriv", "mount"):
         program = tmp_path / name
         program.write_text(f"#!/bin/sh\n{script}\n")
         program.chmod(0o755)
@@ -152,7 +153,8 @@ def test_the_sandbox_for_code_of_users_is_said(
     found = read(settings, None).sandbox
     assert found is not None
     assert found["state"] == state
-    assert bool(found["message"]) is (state == "missing")
+    is_watched = "watched, not limited" in found["message"]
+    assert bool(found["message"]) is (state == "missing" or is_watched)
 
 
 @pytest.mark.parametrize(
@@ -216,6 +218,7 @@ def test_a_busy_machine_is_asked_again_for_its_packages(
     monkeypatch.setenv("PYTHONPATH", str(folder))
     monkeypatch.setenv(VARIABLE, installed.reference)
     monkeypatch.setattr(module, "PACKAGES_SECONDS", 0.001)
+    monkeypatch.setattr(repeated, "FIRST_SECONDS", 0.0)
     reader = InventoryReader(replace(settings, neuron_packages=(installed.reference,)))
     assert reader.read().neuron_packages == ()
     monkeypatch.setattr(module, "PACKAGES_SECONDS", 300.0)

@@ -20,6 +20,7 @@ from ipulse_core.messages import MAX_DATA_SETS
 from ipulse_core.worker_faults import MAX_MESSAGE
 from ipulse_worker.agent.datasets.dataset_cache import DatasetCache
 from ipulse_worker.agent.registration.machine_commands import MachineCommands
+from ipulse_worker.agent.registration.repeated import RepeatedQuestion
 from ipulse_worker.agent.settings import AgentSettings
 
 COUNT_COMMAND = ("gc-info", "--ipu-count")  # uses no device, so that it may run at any time
@@ -28,6 +29,7 @@ PROBE = "ipulse_worker.runner.sandbox.probe"
 PACKAGES_PROBE = "ipulse_worker.runner.packages.probe"
 PACKAGES_SECONDS = 60.0
 PROBE_SECONDS = 40.0  # twice as long as the probe waits for bubblewrap
+UNKNOWN = "unknown"  # the state of a sandbox that did not answer the probe
 
 MAX_NAMED = 20  # links in a log line
 MAX_CACHED = 1000  # digests that are reported
@@ -52,20 +54,27 @@ class Inventory:
 
 
 class InventoryReader:
-    """Reads the inventory; the IPUs are counted once, the data sets each time."""
+    """Reads the inventory: the data sets each time, the rest until the machine has answered."""
 
     def __init__(
         self, settings: AgentSettings, environment: Mapping[str, str] = os.environ
     ) -> None:
         self._settings = settings
         self._environment = environment
-        self._ipus: dict[str, int] | None = None
         self._is_unreadable = False
         self._outside: list[str] = []  # links of the data directory that were logged
-        self._sandbox: Mapping[str, str] | None = None
-        self._packages: tuple[Mapping[str, Any], ...] | None = None  # None: not known yet
-        self._has_probed = False
         self._commands = MachineCommands()
+        self._real_ipus = RepeatedQuestion(self._count_real, lambda count: count > 0)
+        self._sandbox = RepeatedQuestion(
+            self._probe_sandbox, lambda sandbox: sandbox["state"] != "missing"
+        )
+        self._packages = RepeatedQuestion(self._probe_packages)
+        self._questions: tuple[RepeatedQuestion[Any], ...] = (
+            self._real_ipus,
+            self._sandbox,
+            self._packages,
+        )
+        self._has_asked = False
 
     def close(self, seconds: float) -> None:
         """End what `read` runs in another thread, and wait for its end at most `seconds`."""
@@ -73,61 +82,84 @@ class InventoryReader:
 
     def read(self, room: Mapping[str, int] = _UNKNOWN) -> Inventory:
         """Returns the present inventory, with the room on the disk for jobs."""
-        if self._ipus is None:
-            self._ipus = self._count_ipus()
+        self._ask()
         cache = DatasetCache(self._settings.dataset_cache, self._settings.dataset_cache_bytes)
         cached = tuple(cache.digests()[:MAX_CACHED])
-        if not self._has_probed:
-            self._has_probed = True
-            self._sandbox = self._probe_sandbox()
-        if self._packages is None:
-            self._packages = self._probe_packages()
         found = self._find_data_sets()
         return Inventory(
             host=socket.gethostname(),
-            ipus=self._ipus,
+            ipus=self._ipus(),
             data_sets=found,
             cached=cached,
-            sandbox=self._sandbox,
-            neuron_packages=self._packages or (),
+            sandbox=self._sandbox.answer,
+            neuron_packages=self._packages.answer or (),
             capabilities=room,
         )
+
+    def _ask(self) -> None:
+        """Ask the machine: everything at first, later one question at a time.
+
+        Each may take as long as its limit, and an agent that does not register is called offline.
+        """
+        due = [question for question in self._questions if question.is_due()]
+        for question in due if not self._has_asked else due[:1]:
+            question.ask()
+        self._has_asked = True
 
     def state_of_data(self) -> int:
         """Returns a number that changes when an entry of a directory with data comes or goes."""
         directories = (self._settings.data_dir, self._settings.dataset_cache)
         return hash(tuple(map(_changed_at, directories)))
 
-    def _count_ipus(self) -> dict[str, int]:
+    def _ipus(self) -> dict[str, int]:
         counts = {
             "emulator": _number(self._environment.get(EMULATED_IPUS_VARIABLE) or EMULATED_IPUS),
-            "ipu": self._count_real() if "ipu" in self._settings.device_kinds else None,
+            "ipu": self._real_ipus.answer,
         }
         return {
             kind: count
             for kind, count in counts.items()
-            if kind in self._settings.device_kinds and count is not None
+            if kind in self._settings.device_kinds and count is not None and count >= 0
         }
 
     def _count_real(self) -> int | None:
-        """Returns the number of IPUs of this machine, None if the SDK does not say."""
-        try:
-            return _number(self._commands.output(COUNT_COMMAND, COUNT_SECONDS).strip())
-        except (OSError, subprocess.SubprocessError) as error:
-            if not self._commands.is_closed:
-                _log.warning("ipus_not_counted", extra={"why": str(error)})
-            return None
+        """Returns the number of IPUs of this machine; -1 if the SDK does not know it.
 
-    def _probe_sandbox(self) -> Mapping[str, str]:
-        """Returns what the runner's Python says of the sandbox; one that says nothing has none."""
+        None if the SDK did not answer in time.
+        """
+        if "ipu" not in self._settings.device_kinds:
+            return 0
+        try:
+            count = _number(self._commands.output(COUNT_COMMAND, COUNT_SECONDS).strip())
+        except subprocess.TimeoutExpired as error:
+            count, why = None, str(error)
+        except (OSError, subprocess.SubprocessError) as error:
+            count, why = -1, str(error)
+        else:
+            return -1 if count is None else count
+        if not self._commands.is_closed:
+            _log.warning("ipus_not_counted", extra={"why": why})
+        return count
+
+    def _probe_sandbox(self) -> Mapping[str, str] | None:
+        """Returns what the runner's Python says of the sandbox; one that cannot ask has none.
+
+        None if it did not answer in time.
+        """
         command = [self._settings.runner_python, "-m", PROBE, *self._settings.device_kinds]
         try:
             found = json.loads(self._commands.output(command, PROBE_SECONDS))
             state, message = str(found["state"]), str(found["message"])
+        except subprocess.TimeoutExpired as error:
+            state, message = UNKNOWN, str(error)
         except (OSError, subprocess.SubprocessError, ValueError, LookupError, TypeError) as error:
             if not self._commands.is_closed:
                 _log.warning("sandbox_not_known", extra={"why": str(error)[:300]})
             state, message = "missing", f"the runner does not say whether there is one: {error}"
+        if state == UNKNOWN:
+            if not self._commands.is_closed:
+                _log.warning("sandbox_not_known", extra={"why": message[:300]})
+            return None
         message = CONTROL_CHARACTERS.sub("\N{REPLACEMENT CHARACTER}", message)
         return {"state": state, "message": message[:MAX_MESSAGE]}
 

@@ -10,26 +10,23 @@ import os
 import sys
 from contextlib import suppress
 
-from ipulse_core.sandbox.bubblewrap import is_switched_off, require_bubblewrap
-from ipulse_core.sandbox.unavailable import SandboxUnavailable
+from ipulse_core.sandbox.state import BUBBLEWRAP, MISSING, sandbox_state
+from ipulse_core.sandbox.unavailable import SandboxSilent, SandboxUnavailable
 from ipulse_worker.runner.devices.ipu_link import IPULink
 from ipulse_worker.runner.devices.pool import DeviceUnavailable
 
 
 def main() -> None:
-    """Print the state of the sandbox, and why there is none."""
-    state, message = "bubblewrap", ""
-    if is_switched_off(os.environ):
-        state = "off"
-    else:
-        try:
-            require_bubblewrap()
-            if sys.argv[1:] == ["ipu"]:  # an agent with other devices runs code on those
-                _require_network()
-        except SandboxUnavailable as error:
-            state, message = "missing", error.message
-        except OSError as error:
-            state, message = "missing", str(error)
+    """Print the state of the sandbox, and why there is none or what it lacks."""
+    try:
+        found = sandbox_state(os.environ)
+        state, message = found.driver, found.describe()
+        if found.driver == BUBBLEWRAP and sys.argv[1:] == ["ipu"]:
+            _require_network()  # an agent with other devices runs code on those
+    except SandboxSilent as error:
+        state, message = "unknown", error.message
+    except SandboxUnavailable as error:
+        state, message = MISSING, error.message
     sys.stdout.write(json.dumps({"state": state, "message": message}) + "\n")
 
 
