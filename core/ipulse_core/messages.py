@@ -18,7 +18,8 @@ TASK = "ipulse.look_at_job"  # the only task that agents accept; its argument is
 # would refuse or not understand: a new event, another field of a claim, a new kind of spec.
 # 1 to 4: agents of 0.1; 5: uploads with HEAD and PATCH; 6: registrations with host, IPUs and data
 # sets, claims without a job; 7: the request to finish a job early, start files and ops of claims;
-# 8: registrations with capabilities and reasons of quarantines, ends with what the worker lacked
+# 8: registrations with capabilities and reasons of quarantines, ends with what the worker lacked,
+# claims with a fencing token of the agent
 PROTOCOL = 8
 OLDEST_PROTOCOL = 5  # the oldest that this service accepts
 PROTOCOL_HEADER = "IPUlse-Protocol"

@@ -82,7 +82,7 @@ class Reason(str, Enum):
     ARTIFACT_STORE = "artifact_store"  # results could not be stored
     RUNNER_LOST = "runner_lost"  # the runner process ended without reporting an outcome
     WORKER_LOST = "worker_lost"  # the agent's lease expired
-    WORKER_STOPPED = "worker_stopped"  # the agent was shut down
+    WORKER_STOPPED = "worker_stopped"  # the agent stopped it: shut down, drained or cut off
     WORKER_DISK_FULL = "worker_disk_full"  # no room or no inodes on a disk of the worker
     WORKER_DISK_FAILED = "worker_disk_failed"  # a disk of the worker is read-only or has errors
     WORKER_LIMIT = "worker_limit"  # no file descriptors, processes or threads left on the worker
@@ -141,6 +141,10 @@ POLICIES: Mapping[Reason, Policy] = {
 INFRASTRUCTURE: FrozenSet[Reason] = frozenset(
     reason for reason, policy in POLICIES.items() if policy is not Policy.FAIL
 )
+
+# Losses that count up to that limit. An agent stops an attempt when somebody shuts it down or
+# drains it, or when it cannot reach the service: the job is never the cause.
+COUNTED: FrozenSet[Reason] = INFRASTRUCTURE - {Reason.WORKER_STOPPED}
 
 # The user asked to stop. A job that was paused is over only if it is cancelled, too.
 STOPPED: FrozenSet[Reason] = frozenset({Reason.CANCELLED_BY_USER, Reason.PAUSED_BY_USER})

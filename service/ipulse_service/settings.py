@@ -93,7 +93,9 @@ class Settings(BaseModel):
     heartbeat_seconds: float = Field(
         default=5.0, gt=0, description="Time between two heartbeats of an agent."
     )
-    max_attempts: int = Field(default=5, ge=1, description="Lost attempts after which a job fails.")
+    max_attempts: int = Field(
+        default=5, ge=1, description="Lost attempts in a row after which a job fails."
+    )
     retry_seconds: float = Field(
         default=1.0,
         ge=0,

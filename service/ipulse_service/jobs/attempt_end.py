@@ -16,6 +16,7 @@ from ipulse_service.files.s3 import S3Blobs
 from ipulse_service.jobs import attempts, leases, worker_reports
 from ipulse_service.jobs.job import JobRow
 from ipulse_service.jobs.leases import AttemptRow
+from ipulse_service.jobs.losses import holding
 from ipulse_service.jobs.worker_reports import Reportable
 from ipulse_service.settings import Settings
 
@@ -76,7 +77,9 @@ class AttemptFinisher:
         end: AttemptEnd,
         upload: PartialUpload | None = None,
     ) -> JobAndAttempts:
-        attempt = leases.check_fence(transaction, attempt_id, fence)
+        attempt = holding.hold_to_finish(
+            transaction, attempt_id, fence, end.outcome, self._settings.lease_seconds
+        )
         if attempt.finished_at is None:
             if end.events:
                 worker_reports.record(transaction, attempt, end.first, end.events)

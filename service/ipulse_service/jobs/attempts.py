@@ -7,13 +7,14 @@ from dataclasses import replace
 from ipulse_core import strict_json
 from ipulse_core.attempt_outcome import AttemptOutcome
 from ipulse_core.errors import Conflict, IllegalTransition, StaleToken
-from ipulse_core.states import COMPLETE, IDLE, INFRASTRUCTURE, OUTCOMES, STOPPED, JobState, Reason
+from ipulse_core.states import COMPLETE, IDLE, OUTCOMES, STOPPED, JobState, Reason
 from ipulse_service.background import outbox
 from ipulse_service.db.engine import Transaction
 from ipulse_service.files import artifacts
 from ipulse_service.jobs import events, finishing, leases, store, transitions
 from ipulse_service.jobs.job import JobRow
 from ipulse_service.jobs.leases import AttemptRow
+from ipulse_service.jobs.losses import counting
 from ipulse_service.jobs.queue import order, too_little
 from ipulse_service.jobs.search import metrics_index
 from ipulse_service.settings import Settings
@@ -32,13 +33,17 @@ def finish(
 ) -> JobRow:
     """Ends an attempt with the outcome that its agent reports; a repetition changes nothing.
 
-    Raises StaleToken if it ended otherwise, and Incomplete without a manifest.
+    An agent that was taken for dead may still say that it has stopped the attempt. Raises
+    StaleToken if the attempt ended otherwise, and Incomplete without a manifest.
     """
     job = store.get_by_pk(transaction, attempt.job_pk)
     if attempt.finished_at is not None:
-        if not _is_repetition(attempt, outcome):
-            raise StaleToken()
-        return job
+        if _is_repetition(attempt, outcome):
+            return job
+        was_lost = attempt.reason == Reason.WORKER_LOST.value and not job.state.is_terminal
+        if was_lost and outcome.reason is Reason.WORKER_STOPPED:
+            return counting.correct(transaction, job, attempt, outcome)
+        raise StaleToken()
     if outcome.reason in COMPLETE and not artifacts.is_complete(transaction, attempt):
         raise Incomplete()
     return conclude(transaction, job, attempt, outcome, settings)
@@ -54,8 +59,8 @@ def conclude(
 ) -> JobRow:
     """Ends an attempt and moves its job to a final state or to another attempt.
 
-    The wait before another attempt grows with each loss. The time since the last sign of this
-    attempt, `silent_ms`, counts as a part of the wait.
+    The wait before another attempt grows with each loss that counts; after others there is none.
+    The time since the last sign of this attempt, `silent_ms`, counts as a part of the wait.
     """
     job = too_little.note(transaction, job, outcome.lacking)
     is_pausing = job.state is JobState.PAUSING
@@ -81,16 +86,14 @@ def conclude(
         return transitions.move(
             transaction, job, OUTCOMES[reason], reason, message, summary=summary
         )
-    is_lost = outcome.reason in INFRASTRUCTURE or (
-        # Uploaded data are the service's: another worker, or the same one later, can get them.
-        outcome.reason is Reason.DATA_UNAVAILABLE and job.dataset_sha256 is not None
-    )
+    is_lost = counting.is_loss(job, outcome.reason)
+    is_counted = counting.counts(job, attempt, outcome.reason)
     if is_pausing and (is_lost or is_stopped):
         return transitions.move(transaction, job, JobState.PAUSED)
     why_hopeless = too_little.why_hopeless(transaction, job) if outcome.lacking else ""
-    if is_lost and not why_hopeless and job.losses + 1 < settings.max_attempts:
+    if is_lost and not why_hopeless and job.losses + is_counted < settings.max_attempts:
         wait_ms = round(settings.retry_seconds * 1000) * 2 ** min(job.losses, DOUBLINGS)
-        wait_ms = max(0, wait_ms - silent_ms)
+        wait_ms = max(0, wait_ms - silent_ms) if is_counted else 0
         return transitions.move(
             transaction,
             job,
@@ -98,7 +101,7 @@ def conclude(
             outcome.reason,
             outcome.message,
             due_at=transaction.now + wait_ms,
-            losses=job.losses + 1,
+            losses=job.losses + is_counted,
         )
     if outcome.summary:
         metrics_index.add_summary(transaction, job.pk, outcome.summary)
@@ -106,7 +109,9 @@ def conclude(
     if why_hopeless:
         message = f"{message} {why_hopeless}".lstrip()
     elif is_lost:
-        times = f"{job.losses + 1} times" if job.losses else "once"
+        often = f"{job.losses + 1} times in a row without a new checkpoint"
+        times = often if job.losses else "once"
+        message = f"{message} The job was lost {times} and is not retried.".lstrip()
         message = f"{message} The job was lost {times} and is not retried.".lstrip()
     return transitions.move(
         transaction, job, OUTCOMES[outcome.reason], outcome.reason, message, summary=summary

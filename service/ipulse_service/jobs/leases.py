@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import bindparam, func, insert, select, update
 
 from ipulse_core import ids
+from ipulse_core.attempt_outcome import AttemptOutcome
 from ipulse_core.errors import NotFound, StaleToken
 from ipulse_service.db.engine import Transaction
 from ipulse_service.db.tables import attempts, jobs
@@ -59,16 +60,28 @@ _OF_JOBS = (
     .where(attempts.c.job_pk.in_(bindparam("job_pks", expanding=True)))
     .order_by(attempts.c.number)
 )
+_BY_FENCE = select(*COLUMNS).where(
+    attempts.c.fence_sha256 == bindparam("fence_sha256"), attempts.c.agent == bindparam("agent")
+)
 _WRITE = update(attempts).where(
     attempts.c.pk == bindparam("held_pk"), attempts.c.finished_at.is_(None)
 )
+_CHANGE_ENDED = update(attempts).where(attempts.c.pk == bindparam("lost_pk")).returning(*COLUMNS)
 
 
 def start(
-    transaction: Transaction, job: JobRow, agent: str, lease_seconds: float, protocol: int = 0
+    transaction: Transaction,
+    job: JobRow,
+    agent: str,
+    lease_seconds: float,
+    protocol: int = 0,
+    fence: str = "",
 ) -> tuple[AttemptRow, str]:
-    """Adds the next attempt at a job. Returns it with its fencing token, which is not stored."""
-    fence = secrets.token_urlsafe(32)
+    """Adds the next attempt at a job. Returns it with its fencing token, which is not stored.
+
+    The token is the one that the agent has chosen, or else a new one.
+    """
+    fence = fence or secrets.token_urlsafe(32)
     values = {
         "id": ids.new_id(ids.ATTEMPT),
         "job_pk": job.pk,
@@ -80,6 +93,17 @@ def start(
         "protocol": protocol,
     }
     return AttemptRow._make(transaction.connection.execute(_ADD, values).one()), fence
+
+
+def of_claim(transaction: Transaction, agent: str, fence: str) -> AttemptRow | None:
+    """Returns the attempt that a former request with the same claim has started, if any.
+
+    No other claim of this agent is answered until the transaction ends.
+    """
+    transaction.lock(f"claim/{agent}")
+    values = {"agent": agent, "fence_sha256": _digest(fence)}
+    row = transaction.connection.execute(_BY_FENCE, values).one_or_none()
+    return None if row is None else AttemptRow._make(row)
 
 
 def agent_of(transaction: Transaction, attempt_id: str) -> str | None:
@@ -117,17 +141,6 @@ def check_fence(transaction: Transaction, attempt_id: str, fence: str) -> Attemp
     return AttemptRow(*columns)
 
 
-def hold(transaction: Transaction, attempt_id: str, fence: str) -> AttemptRow:
-    """Returns the attempt if it holds its job now. Raises StaleToken otherwise.
-
-    An expired lease holds the job until the reaper ends the attempt.
-    """
-    attempt = check_fence(transaction, attempt_id, fence)
-    if attempt.finished_at is not None:
-        raise StaleToken()
-    return attempt
-
-
 def renew(transaction: Transaction, attempt: AttemptRow, lease_seconds: float) -> None:
     """Renews a lease from now on. Raises StaleToken if the attempt has ended."""
     write(
@@ -141,6 +154,25 @@ def write(transaction: Transaction, attempt: AttemptRow, **columns: Any) -> None
     """Updates columns of an attempt. Raises StaleToken if it has ended."""
     if transaction.connection.execute(_WRITE, {"held_pk": attempt.pk, **columns}).rowcount != 1:
         raise StaleToken()
+
+
+def reopen(transaction: Transaction, attempt: AttemptRow, lease_seconds: float) -> AttemptRow:
+    """Makes an attempt that has ended hold its job again, with a new lease."""
+    values = {
+        "lost_pk": attempt.pk,
+        "finished_at": None,
+        "reason": None,
+        "message": "",
+        "summary": None,
+        "lease_expires_at": transaction.now + round(lease_seconds * 1000),
+    }
+    return AttemptRow._make(transaction.connection.execute(_CHANGE_ENDED, values).one())
+
+
+def correct(transaction: Transaction, attempt: AttemptRow, outcome: AttemptOutcome) -> None:
+    """Replaces the reason and the message of an attempt that has ended."""
+    values = {"lost_pk": attempt.pk, "reason": outcome.reason.value, "message": outcome.message}
+    transaction.connection.execute(_CHANGE_ENDED, values)
 
 
 def of_job(transaction: Transaction, job_pk: int) -> list[AttemptRow]:

@@ -16,6 +16,7 @@ from ipulse_service.db.engine import Transaction
 from ipulse_service.jobs import events, leases, store, transitions
 from ipulse_service.jobs.job import JobRow
 from ipulse_service.jobs.leases import AttemptRow
+from ipulse_service.jobs.losses import counting
 from ipulse_service.jobs.search import metrics_index
 
 Reportable = (
@@ -56,6 +57,8 @@ def record(
                 job = job._replace(progress=_progress(job.progress, event))
                 if event.scope == "epoch":
                     epochs.append((event.epoch, event.values))
+            elif isinstance(event, protocol.CheckpointEvent):
+                job = counting.after_checkpoint(transaction, job, event)
             elif isinstance(event, protocol.PhaseEvent):
                 job, state_events = _enter(transaction, job, event)
                 new_events += state_events

@@ -23,6 +23,7 @@ from sqlalchemy import delete, select
 
 from ipulse.spec import parse_spec
 from ipulse_core.errors import Conflict, StaleToken
+from ipulse_core.events import CheckpointEvent
 from ipulse_core.states import (
     ACTIVE,
     TERMINAL,
@@ -43,6 +44,7 @@ from ipulse_service.jobs import (
     worker_reports as reports,
 )
 from ipulse_service.jobs.job import JobRow
+from ipulse_service.jobs.losses import holding
 from ipulse_service.jobs.queue import claims
 from ipulse_service.jobs.scheduling_options import SchedulingOptions
 from ipulse_service.settings import Settings
@@ -84,6 +86,7 @@ class LifeOfJobs(RuleBasedStateMachine):
         self.versions: dict[str, int] = {}
         self.over: dict[str, JobRow] = {}
         self.placed: dict[str, int] = {}
+        self.furthest: dict[str, int] = {}  # steps of stored checkpoints, by job
 
     def teardown(self) -> None:
         for job_id in self.jobs:
@@ -131,8 +134,21 @@ class LifeOfJobs(RuleBasedStateMachine):
     def report(self, which: int, event: reports.Reportable) -> None:
         token = self.token(which)
         with self.speaking(token) as transaction:
-            attempt = leases.hold(transaction, token.attempt_id, token.fence)
+            attempt = holding.hold(transaction, token.attempt_id, token.fence, LEASE_SECONDS)
             reports.record(transaction, attempt, attempt.next_event, [event])
+
+    @precondition(lambda self: self.tokens)
+    @rule(which=st.integers(0, 7), step=st.integers(1, 3))
+    def go_on(self, which: int, step: int) -> None:
+        """A checkpoint is stored; one that is further than all others sets the count to 0."""
+        token = self.token(which)
+        if self.is_over(token):
+            return
+        before = self.job(token.job_id)
+        furthest = self.furthest.get(token.job_id, 0)
+        self.report(which, CheckpointEvent(path="checkpoint", epoch=1, step=step))
+        self.furthest[token.job_id] = max(furthest, step)
+        assert self.job(token.job_id).losses == (0 if step > furthest else before.losses)
 
     @invariant()
     def every_life_is_legal(self) -> None:
@@ -163,9 +179,7 @@ class LifeOfJobs(RuleBasedStateMachine):
         tried = leases.of_job(transaction, job.pk)
         assert [attempt.number for attempt in tried] == list(range(1, len(tried) + 1))
         assert job.attempt == len(tried)
-        # An attempt that was paused has cost the job none of those that it may lose.
-        assert job.losses < MAX_ATTEMPTS
-        assert len(tried) <= MAX_ATTEMPTS + states.count(JobState.PAUSED)
+        assert 0 <= job.losses < MAX_ATTEMPTS
         open_ones = [attempt for attempt in tried if attempt.finished_at is None]
         stopping = (JobState.CANCELLING, JobState.PAUSING)
         is_held = job.state in ACTIVE or job.state in stopping
@@ -180,18 +194,31 @@ class LifeOfJobs(RuleBasedStateMachine):
         with self.database.read() as transaction:
             return store.get(transaction, job_id)
 
-    def is_over(self, token: Token) -> bool:
+    def row(self, token: Token) -> leases.AttemptRow:
         with self.database.read() as transaction:
-            attempt = leases.check_fence(transaction, token.attempt_id, token.fence)
-        return attempt.finished_at is not None
+            return leases.check_fence(transaction, token.attempt_id, token.fence)
+
+    def is_over(self, token: Token) -> bool:
+        return self.row(token).finished_at is not None
+
+    def may_continue(self, token: Token) -> bool:
+        """Whether its attempt was taken for lost, and nobody else has begun."""
+        attempt, job = self.row(token), self.job(token.job_id)
+        is_next = job.state in (JobState.RETRY_WAIT, JobState.QUEUED)
+        return attempt.reason == "worker_lost" and is_next and job.attempt == attempt.number
 
     def token(self, which: int) -> Token:
         return self.tokens[which % len(self.tokens)]
 
     @contextmanager
-    def speaking(self, token: Token, may_repeat: bool = False) -> Iterator[Transaction]:
-        """A transaction of an agent: refused as stale if, and only if, its attempt has ended."""
-        is_over = self.is_over(token)
+    def speaking(
+        self, token: Token, may_repeat: bool = False, may_return: bool = True
+    ) -> Iterator[Transaction]:
+        """A transaction of an agent: refused as stale if, and only if, its attempt has ended.
+
+        One that was only taken for lost goes on, if `may_return`.
+        """
+        is_over = self.is_over(token) and not (may_return and self.may_continue(token))
         try:
             with self.database.write() as transaction:
                 yield transaction

@@ -40,6 +40,7 @@ from ipulse_service.jobs import (
     store,
 )
 from ipulse_service.jobs.job import JobRow
+from ipulse_service.jobs.losses import holding
 from tests.service.jobs.life import LEASE_SECONDS, MAX_ATTEMPTS, LifeOfJobs
 
 held_by = st.integers(0, 7)  # which of the attempts made so far; also those that ended
@@ -65,7 +66,7 @@ class Life(LifeOfJobs):
         with closing(self.blobs.receive()) as incoming, self.speaking(token) as transaction:
             incoming.write(role.encode())
             incoming.sync()
-            attempt = leases.hold(transaction, token.attempt_id, token.fence)
+            attempt = holding.hold(transaction, token.attempt_id, token.fence, LEASE_SECONDS)
             described = NewArtifact(name=role, role=role, media_type="text/plain")
             self.blobs.keep(incoming)
             artifacts.add(transaction, attempt, described, incoming)
@@ -75,19 +76,35 @@ class Life(LifeOfJobs):
     def finish(self, which: int, reason: Reason) -> None:
         token = self.token(which)
         before = self.job(token.job_id)
-        is_over = self.is_over(token)
-        with self.speaking(token, may_repeat=True) as transaction:
-            attempt = leases.check_fence(transaction, token.attempt_id, token.fence)
+        was = self.row(token)
+        has_begun = was.next_event > 1
+        is_back = reason not in (Reason.WORKER_LOST, Reason.WORKER_STOPPED)
+        is_back = is_back and self.may_continue(token)
+        with self.speaking(token, may_repeat=True, may_return=is_back) as transaction:
+            attempt = holding.hold_to_finish(
+                transaction, token.attempt_id, token.fence, AttemptOutcome(reason), LEASE_SECONDS
+            )
             attempts.finish(transaction, attempt, AttemptOutcome(reason), self.settings)
         after = self.job(token.job_id)
-        if not is_over and self.is_over(token):
-            self.check_outcome(before, reason, after)
-        else:
+        now = self.row(token)
+        if now == was:
             assert after == before
+        elif was.finished_at is None or is_back:
+            spared = before.losses - (is_back and has_begun)
+            self.check_outcome(before, reason, after, max(0, spared), has_begun)
+        else:
+            assert (was.reason, now.reason) == ("worker_lost", "worker_stopped")
+            assert after.state is before.state
+            assert before.losses - has_begun <= after.losses <= before.losses
 
-    def check_outcome(self, before: JobRow, reason: Reason, after: JobRow) -> None:
+    def check_outcome(
+        self, before: JobRow, reason: Reason, after: JobRow, losses: int, has_begun: bool
+    ) -> None:
         """The effect of an attempt's end on its job, by reason and request."""
         is_lost = reason in INFRASTRUCTURE
+        is_free = reason is Reason.WORKER_STOPPED or (
+            reason is Reason.WORKER_LOST and not has_begun
+        )
         if reason in COMPLETE:
             assert after.state is OUTCOMES[reason]
         elif before.state is JobState.CANCELLING:
@@ -97,9 +114,9 @@ class Life(LifeOfJobs):
             assert after.reason is before.reason
         elif before.state is JobState.PAUSING and (is_lost or reason is Reason.CANCELLED_BY_USER):
             assert after.state is JobState.PAUSED
-        elif is_lost and before.losses + 1 < MAX_ATTEMPTS:
+        elif is_lost and (is_free or losses + 1 < MAX_ATTEMPTS):
             assert after.state is JobState.RETRY_WAIT
-            assert after.losses == before.losses + 1
+            assert after.losses == losses + (not is_free)
             assert after.due_at is not None
         elif reason is Reason.CANCELLED_BY_USER:
             assert after.state is JobState.CANCELLED
@@ -112,7 +129,7 @@ class Life(LifeOfJobs):
         """The owner of a lease, also of one that ran out unseen, has it for so long from now."""
         token = self.token(which)
         with self.speaking(token) as transaction:
-            attempt = leases.hold(transaction, token.attempt_id, token.fence)
+            attempt = holding.hold(transaction, token.attempt_id, token.fence, LEASE_SECONDS)
             leases.renew(transaction, attempt, seconds)
             assert attempt.id not in {one.id for one in leases.expired(transaction)}
             is_to_stop = finishing.orders(transaction, attempt).cancel
@@ -154,7 +171,7 @@ class Life(LifeOfJobs):
         for token in self.tokens:
             if token.job_id == job_id:
                 with pytest.raises(NotFound), self.database.write() as transaction:
-                    leases.hold(transaction, token.attempt_id, token.fence)
+                    holding.hold(transaction, token.attempt_id, token.fence, LEASE_SECONDS)
         self.jobs.remove(job_id)
         self.tokens = [token for token in self.tokens if token.job_id != job_id]
 

@@ -56,21 +56,27 @@ class FakeRules:
         job = self.jobs.get(body["job_id"])
         if job is None:
             raise Refusal(404, "not_found")
+        for attempt in job.attempts:
+            if attempt.fence == body.get("fence") and attempt.outcome is None:
+                return self._answer(job, attempt)
         if job.state is not JobState.QUEUED or "cpu" not in body["device_kinds"]:
             raise Refusal(409, "not_claimable")
         self._move(job, JobState.PREPARING)
         number = len(job.attempts) + 1
         attempt = Attempt(
             id=f"att_{job.id}_{number}",
-            fence=f"fence-{job.id}-{number}",
+            fence=body.get("fence") or f"fence-{job.id}-{number}",
             agent=body["agent"],
             expires=time.monotonic() + self.lease_seconds,
         )
         job.attempts.append(attempt)
+        return self._answer(job, attempt)
+
+    def _answer(self, job: Job, attempt: Attempt) -> dict[str, Any]:
         return {
             "job_id": job.id,
             "attempt_id": attempt.id,
-            "attempt": number,
+            "attempt": len(job.attempts),
             "fence": attempt.fence,
             "lease_seconds": self.lease_seconds,
             "heartbeat_seconds": self.heartbeat_seconds,

@@ -37,14 +37,14 @@ def api(service: FakeService) -> Iterator[ServiceAPI]:
 
 @pytest.fixture
 def claim(service: FakeService, api: ServiceAPI) -> ClaimedJob:
-    return api.claim(service.submit("completes"), "host-1", ["cpu"])
+    return api.claim(service.submit("completes"), "host-1", ["cpu"], "f" * 40)
 
 
 class TestClaim:
     def test_returns_the_job_and_the_lease(self, service: FakeService, api: ServiceAPI) -> None:
         job_id = service.submit("completes")
         began = time.monotonic()
-        claim = api.claim(job_id, "host-1", ["cpu"])
+        claim = api.claim(job_id, "host-1", ["cpu"], "f" * 40)
         assert (claim.job_id, claim.attempt, claim.checkpoint) == (job_id, 1, None)
         assert claim.spec == service.job(job_id).spec
         left = claim.lease.seconds_left()
@@ -53,16 +53,16 @@ class TestClaim:
 
     def test_of_a_held_job_is_refused(self, claim: ClaimedJob, api: ServiceAPI) -> None:
         with pytest.raises(ClaimRefused):
-            api.claim(claim.job_id, "host-2", ["cpu"])
+            api.claim(claim.job_id, "host-2", ["cpu"], "g" * 40)
 
     def test_of_an_unknown_job_is_refused(self, api: ServiceAPI) -> None:
         with pytest.raises(NotFound):
-            api.claim("job_unknown", "host-1", ["cpu"])
+            api.claim("job_unknown", "host-1", ["cpu"], "f" * 40)
 
     def test_with_a_wrong_token_is_refused_without_showing_it(self, service: FakeService) -> None:
         api = ServiceAPI(service.url, "wrong" * 10)
         with pytest.raises(NotAuthenticated) as caught:
-            api.claim("job_1", "host-1", ["cpu"])
+            api.claim("job_1", "host-1", ["cpu"], "f" * 40)
         assert "wrong" not in str(caught.value)
         api.close()
 
@@ -72,7 +72,7 @@ class TestFence:
         self, service: FakeService, claim: ClaimedJob, api: ServiceAPI
     ) -> None:
         service.expire(claim.job_id)
-        api.claim(claim.job_id, "host-2", ["cpu"])
+        api.claim(claim.job_id, "host-2", ["cpu"], "g" * 40)
         words: list[Callable[[], object]] = [
             lambda: api.heartbeat(claim.lease),
             lambda: api.send_events(claim.lease, 1, [PhaseEvent("prepare")]),
@@ -191,7 +191,7 @@ class TestRetries:
         service.hang_up()
         api = ServiceAPI(service.url, "x" * 40)
         with pytest.raises(ServiceUnavailable, match="cannot be reached"):
-            api.claim("job_1", "host-1", ["cpu"])
+            api.claim("job_1", "host-1", ["cpu"], "f" * 40)
         api.close()
         service.listen()
 
@@ -231,7 +231,7 @@ def test_proxies_of_the_environment_are_not_used(
     monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
     monkeypatch.setenv("ALL_PROXY", "http://127.0.0.1:9")
     api = ServiceAPI(service.url, service.token)
-    assert api.claim(service.submit("completes"), "host-1", ["cpu"]).attempt == 1
+    assert api.claim(service.submit("completes"), "host-1", ["cpu"], "f" * 40).attempt == 1
     api.close()
 
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import logging
 import math
+import secrets
 import tempfile
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 from ipulse.stack.agent_home import Membership
@@ -18,8 +20,13 @@ from ipulse_worker.agent.registration.quarantine import Quarantine
 from ipulse_worker.agent.registration.registration import EVERY_SECONDS, Registration
 from ipulse_worker.agent.retry_policy import retry_while_unavailable
 from ipulse_worker.agent.service_api import ServiceAPI
-from ipulse_worker.agent.service_responses import DrainRefused, ProtocolRefused
-from ipulse_worker.agent.service_types import AgentHint, AgentOrders
+from ipulse_worker.agent.service_responses import (
+    ClaimRefused,
+    DrainRefused,
+    ProtocolRefused,
+    ServiceUnavailable,
+)
+from ipulse_worker.agent.service_types import AgentHint, AgentOrders, ClaimedJob
 from ipulse_worker.agent.settings import AgentSettings
 from ipulse_worker.agent.supervision.attempt_supervisor import AttemptSupervisor
 from ipulse_worker.agent.supervision.runner_process import RunnerProcess
@@ -55,6 +62,7 @@ class Agent:
         )
         self._orphan_releaser = OrphanReleaser(self._api, settings.work_dir)
         self._attempt: AttemptSupervisor | None = None
+        self._unanswered = ""  # the fencing token of a claim whose answer has not arrived
         self._is_stopping = False
 
     def start(self) -> None:
@@ -72,31 +80,27 @@ class Agent:
         if self._must_stop() or not usable:
             trouble = self.quarantine.trouble
             if trouble:
-                _log.warning("job_not_claimed", extra={"job": job_id, "why": trouble.message})
+                _log.warning("job_not_claimed", extra={"wake_up": job_id, "why": trouble.message})
                 self._registration.renew_now()
             return False
         try:
-            claim = retry_while_unavailable(
-                lambda: self._api.claim(job_id, self._settings.name, usable),
-                self._pause,
-                CLAIM_TRIES,
-            )
+            claim = self._claim(job_id, usable)
         except (Conflict, NotFound) as error:
             if isinstance(error, DrainRefused):
                 self.quarantine.drain(DRAIN_SECONDS)
-            _log.info("nothing_to_do", extra={"job": job_id, "why": error.message})
+            _log.info("nothing_to_do", extra={"wake_up": job_id, "why": error.message})
             return False
         except IPUlseError as error:
             if isinstance(error, ProtocolRefused):
                 self.quarantine.suspend_all(error.message)  # other agents get the wake-ups
-            _log.error("claim_failed", extra={"job": job_id, "why": error.message})
+            _log.error("claim_failed", extra={"wake_up": job_id, "why": error.message})
             return False
         self._host.attempt_begins()
         attempt = AttemptSupervisor(
             claim, self._settings, self._api, self._warm, self.quarantine, self._host
         )
-        facts = {"job": job_id, "attempt": claim.lease.attempt_id, "number": claim.attempt}
-        _log.info("job_claimed", extra=facts)
+        facts = {"job": claim.job_id, "attempt": claim.lease.attempt_id, "number": claim.attempt}
+        _log.info("job_claimed", extra={**facts, "wake_up": job_id})
         self._attempt = attempt
         if self._must_stop():  # a signal came before `self._attempt` was set
             attempt.stop()
@@ -113,6 +117,33 @@ class Agent:
             self._registration.renew_now()
         self._sweep()
         return True
+
+    def _claim(self, job_id: str, kinds: Sequence[str]) -> ClaimedJob:
+        """Claim the job, or the first one in the queue.
+
+        A claim without an answer may have been granted: it is repeated as it was, also by the next
+        wake-up, so that it cannot lead to two attempts.
+        """
+        is_repeated = bool(self._unanswered)
+        self._unanswered = fence = self._unanswered or secrets.token_urlsafe(32)
+        try:
+            claim = retry_while_unavailable(
+                lambda: self._api.claim(job_id, self._settings.name, kinds, fence),
+                self._pause,
+                CLAIM_TRIES,
+            )
+        except ServiceUnavailable:
+            raise
+        except ClaimRefused:
+            self._unanswered = ""
+            if not is_repeated:
+                raise
+            return self._claim(job_id, kinds)  # that one is over: this is another
+        except IPUlseError:
+            self._unanswered = ""
+            raise
+        self._unanswered = ""
+        return claim
 
     def stop(self) -> None:
         """End the current attempt and take no other; a signal handler may call this."""

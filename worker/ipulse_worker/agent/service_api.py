@@ -49,10 +49,18 @@ class ServiceAPI(FileTransfers):
         """Refuse new calls; those in progress are completed."""
         self._connections.close()
 
-    def claim(self, job_id: str, agent: str, device_kinds: Sequence[str]) -> ClaimedJob:
-        """Claim the job for a new attempt. Raises NotClaimable or NotFound."""
+    def claim(self, job_id: str, agent: str, device_kinds: Sequence[str], fence: str) -> ClaimedJob:
+        """Claim the job for a new attempt. Raises NotClaimable or NotFound.
+
+        `fence` is a random text of this claim: with the same one, it may be repeated.
+        """
         sent_at = time.monotonic()
-        request = {"job_id": job_id, "agent": agent, "device_kinds": list(device_kinds)}
+        request = {
+            "job_id": job_id,
+            "agent": agent,
+            "device_kinds": list(device_kinds),
+            "fence": fence,
+        }
         answer = self._post("/v1/worker/claims", request)
         with understood("a claim"):
             return ClaimedJob.from_json(answer, sent_at)

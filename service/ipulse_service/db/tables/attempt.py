@@ -34,6 +34,7 @@ attempts = Table(
     Column("summary", Text),
     Column("protocol", Integer, nullable=False, server_default="0"),  # of its agent; 0: unknown
     UniqueConstraint("job_pk", "number"),
+    Index("ix_attempts_fence_sha256", "fence_sha256"),
     Index("ix_attempts_finished_at_lease_expires_at", "finished_at", "lease_expires_at"),
 )
 

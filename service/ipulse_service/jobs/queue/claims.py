@@ -42,12 +42,18 @@ def claim(
     device_kinds: Collection[str],
     lease_seconds: float,
     protocol: int = 0,
+    fence: str = "",
 ) -> Claim:
     """Starts an attempt at the first queued job that the agent can run.
 
     `job_id` is the job that a wake-up named; it must be queued, but another one may come first.
-    Raises NotFound or NotClaimable.
+    A request with the same `fence`, the token that the agent has made for this claim, gets the
+    same attempt. Raises NotFound or NotClaimable.
     """
+    if fence:
+        repeated = _repeated(transaction, agent, fence, lease_seconds)
+        if repeated is not None:
+            return repeated
     known = registry.find(transaction, agent) or KnownAgent(agent, ())
     has_what_it_needs = replace(known, device_kinds=tuple(device_kinds)).can_run
 
@@ -66,7 +72,7 @@ def claim(
         raise NotClaimable("no job is queued that this agent can run")
     if named and job.pk != named.pk:
         outbox.add_unless_gone(transaction, named)  # this wake-up served the other job
-    attempt, fence = leases.start(transaction, job, agent, lease_seconds, protocol)
+    attempt, fence = leases.start(transaction, job, agent, lease_seconds, protocol, fence)
     job = transitions.move(
         transaction,
         job,
@@ -75,6 +81,23 @@ def claim(
         started_at=job.started_at or transaction.now,
     )
     return Claim(job, attempt, fence)
+
+
+def _repeated(
+    transaction: Transaction, agent: str, fence: str, lease_seconds: float
+) -> Claim | None:
+    """Returns the answer to a claim that came before, None to a new one.
+
+    Raises NotClaimable if its attempt has ended: the agent has claimed it and has gone on, or it
+    comes too late.
+    """
+    attempt = leases.of_claim(transaction, agent, fence)
+    if attempt is None:
+        return None
+    if attempt.finished_at is not None:
+        raise NotClaimable("this claim was answered before, and its attempt has ended")
+    leases.renew(transaction, attempt, lease_seconds)
+    return Claim(store.get_by_pk(transaction, attempt.job_pk), attempt, fence)
 
 
 def _named(

@@ -150,7 +150,7 @@ class TestProtocol:
         monkeypatch.setattr(messages, "OLDEST_PROTOCOL", ours + 1)
         message = f"protocol {ours}, the service {ours + 1} to {ours + 2}: upgrade the agent"
         with pytest.raises(ProtocolRefused, match=message):
-            agent.claim(other, "old", ["cpu"])
+            agent.claim(other, "old", ["cpu"], "f" * 40)
         with pytest.raises(ProtocolRefused, match="upgrade the agent"):
             agent.register("old", ["cpu"])
         assert service.job(other)["state"] == "queued"
@@ -167,7 +167,7 @@ class TestProtocol:
         monkeypatch.undo()
         message = f"protocol {ours + 1}, the service .*{ours}: upgrade the service"
         with closing(newer), pytest.raises(ProtocolRefused, match=message):
-            newer.claim(job_id, "new", ["cpu"])
+            newer.claim(job_id, "new", ["cpu"], "f" * 40)
         assert service.job(job_id)["state"] == "queued"
         assert service.attempt(job_id).complete()["state"] == "succeeded"
 

@@ -20,7 +20,7 @@ from tests.worker.agent.fake_service import FakeService
 
 @pytest.fixture
 def lease(service: FakeService, api: ServiceAPI) -> AttemptLease:
-    return api.claim(service.submit("completes"), "host-1", ["cpu"]).lease
+    return api.claim(service.submit("completes"), "host-1", ["cpu"], "f" * 40).lease
 
 
 @pytest.fixture

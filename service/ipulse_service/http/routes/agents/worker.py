@@ -118,11 +118,13 @@ def claim_job(
 ) -> ClaimedAttempt:
     """Starts the next attempt at a queued job. Of concurrent claims one succeeds.
 
+    A request with the same `fence` gets the same attempt, so that it may be repeated.
+
     The attempt may belong to another job that comes first in the queue of all jobs that this agent
     can run. Without `job_id` it belongs to the first of them.
     """
     if request.job_id is not None:
-        log.bind(job=request.job_id)
+        log.bind(wake_up=request.job_id)
     caller.check_agent(request.agent)
     lease_seconds = state.settings.lease_seconds
     with state.database.write() as transaction:
@@ -136,6 +138,7 @@ def claim_job(
             request.device_kinds,
             lease_seconds,
             protocol,
+            request.fence or "",
         )
         checkpoint = artifacts.latest_checkpoint(transaction, claim.job)
         used = job_ops.of_job(transaction, claim.job.pk) if claim.job.sandbox else []

@@ -49,13 +49,23 @@ AgentName = Annotated[
 class ClaimRequest(StrictModel):
     """An agent's request for a job."""
 
-    model_config = example(job_id=JOB_ID, agent="worker-1-4711", device_kinds=["cpu"])
+    model_config = example(
+        job_id=JOB_ID,
+        agent="worker-1-4711",
+        device_kinds=["cpu"],
+        fence="a-random-text-that-only-this-agent-knows",
+    )
 
     job_id: Annotated[Text, Field(max_length=64)] | None = Field(
         default=None, description="A job that is queued; null: the first that the agent can run."
     )
     agent: AgentName
     device_kinds: DeviceKinds = Field(description="Kinds of devices that the agent can use.")
+    fence: Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{32,128}$")] | None = Field(
+        default=None,
+        description="A random text that the agent has made for this claim: the fencing token of "
+        "the attempt. A repeated request gets the same attempt.",
+    )
 
 
 def _at_most(most: int) -> BeforeValidator:

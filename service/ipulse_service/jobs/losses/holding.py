@@ -1,0 +1,100 @@
+"""The right of an agent to report for an attempt, also after it was taken for dead.
+
+A lease that has expired is no proof that its agent died: the network may have been cut. If the
+agent returns before another attempt has begun, its attempt continues.
+"""
+
+from __future__ import annotations
+
+import json
+
+from sqlalchemy import bindparam, select
+
+from ipulse_core.attempt_outcome import AttemptOutcome
+from ipulse_core.errors import StaleToken
+from ipulse_core.states import ACTIVE, JobState, Reason
+from ipulse_service.db.engine import Transaction
+from ipulse_service.db.tables import events
+from ipulse_service.jobs import leases, store, transitions
+from ipulse_service.jobs.job import JobRow
+from ipulse_service.jobs.leases import AttemptRow
+from ipulse_service.jobs.losses import counting
+
+_STATES = (
+    select(events.c.body)
+    .where(
+        events.c.job_pk == bindparam("of_job"),
+        events.c.attempt == bindparam("number"),
+        events.c.kind == "state",
+    )
+    .order_by(events.c.seq.desc())
+)
+
+
+def hold(transaction: Transaction, attempt_id: str, fence: str, lease_seconds: float) -> AttemptRow:
+    """Returns the attempt if it holds its job now. Raises StaleToken otherwise.
+
+    An expired lease holds the job until the reaper ends the attempt, and again from the agent's
+    next request on, unless another attempt has begun.
+    """
+    attempt = leases.check_fence(transaction, attempt_id, fence)
+    if attempt.finished_at is None:
+        return attempt
+    job = store.get_by_pk(transaction, attempt.job_pk)
+    if not may_continue(job, attempt):
+        raise StaleToken()
+    return reopen(transaction, job, attempt, lease_seconds) if transaction.is_writing else attempt
+
+
+def hold_to_finish(
+    transaction: Transaction,
+    attempt_id: str,
+    fence: str,
+    outcome: AttemptOutcome,
+    lease_seconds: float,
+) -> AttemptRow:
+    """Returns the attempt that an agent finishes, which may have ended.
+
+    One that was taken for lost continues, so that it can be completed.
+    """
+    attempt = leases.check_fence(transaction, attempt_id, fence)
+    if attempt.finished_at is None or outcome.reason in (Reason.WORKER_LOST, Reason.WORKER_STOPPED):
+        return attempt
+    job = store.get_by_pk(transaction, attempt.job_pk)
+    if not may_continue(job, attempt):
+        return attempt
+    return reopen(transaction, job, attempt, lease_seconds)
+
+
+def may_continue(job: JobRow, attempt: AttemptRow) -> bool:
+    """Returns whether an attempt that was taken for lost may go on: nobody else has begun."""
+    return (
+        attempt.reason == Reason.WORKER_LOST.value
+        and attempt.number == job.attempt
+        and job.state in (JobState.RETRY_WAIT, JobState.QUEUED)
+    )
+
+
+def reopen(
+    transaction: Transaction, job: JobRow, attempt: AttemptRow, lease_seconds: float
+) -> AttemptRow:
+    """Continues an attempt that was taken for lost, with a new lease, in the phase that it had."""
+    state = _state_of(transaction, attempt)
+    losses = job.losses - counting.counts(job, attempt, Reason.WORKER_LOST)
+    continued = leases.reopen(transaction, attempt, lease_seconds)
+    if job.state is JobState.RETRY_WAIT:
+        job = transitions.move(transaction, job, JobState.QUEUED, due_at=None)
+    job = transitions.move(transaction, job, JobState.PREPARING, losses=max(0, losses), due_at=None)
+    if state is not JobState.PREPARING:
+        transitions.move(transaction, job, state)
+    return continued
+
+
+def _state_of(transaction: Transaction, attempt: AttemptRow) -> JobState:
+    """Returns the state of the job when the attempt was last known to run."""
+    values = {"of_job": attempt.job_pk, "number": attempt.number}
+    for body in transaction.connection.execute(_STATES, values).scalars():
+        state = JobState(json.loads(body)["state"])
+        if state in ACTIVE:
+            return state
+    return JobState.PREPARING
