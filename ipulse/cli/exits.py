@@ -17,7 +17,7 @@ from ipulse_core import errors
 from ipulse_core.errors import InvalidInput, IPUlseError
 
 from .signals import terminable
-from .terminal import ReaderGone, emit, say
+from .terminal import Declined, ReaderGone, emit, say
 
 
 class Exit(IntEnum):
@@ -77,6 +77,9 @@ def _outcome(call: Callable[[], int], options: dict[str, Any]) -> int:
                 return call()
         except KeyboardInterrupt:
             say("Interrupted.")
+            return Exit.INTERRUPTED
+        except Declined:
+            say("Nothing was changed.")
             return Exit.INTERRUPTED
         except (IPUlseError, TimeoutError, OSError) as error:
             return _report(error, bool(options.get("as_json")))

@@ -81,6 +81,7 @@ FollowOutside = Annotated[
     bool,
     typer.Option("--follow-outside", help="Follow symbolic links that leave the folder, too."),
 ]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")]
 Wide = Annotated[
     bool,
     typer.Option("--wide", help="Cut no cell to fit the terminal; a pipe has all."),

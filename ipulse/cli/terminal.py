@@ -12,7 +12,6 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Any, NoReturn
 
-import typer
 from rich.console import Console
 from rich.text import Text
 
@@ -24,6 +23,10 @@ from .called import as_called
 
 class ReaderGone(Exception):
     """The reader of standard output has closed it."""
+
+
+class Declined(Exception):
+    """The user answered a question with no."""
 
 
 class _Terminal(Console):
@@ -153,11 +156,17 @@ def cell(text: str) -> str:
     return clean(text).replace("\n", "\\n")
 
 
-def confirm(what: str, yes: bool) -> None:
-    """Ask whether to delete something. Raises InvalidInput where nobody can be asked."""
+def confirm(verb: str, what: str, yes: bool) -> None:
+    """Ask whether to do what cannot be undone, such as "delete" with "2 jobs".
+
+    Raises InvalidInput, which says what would be done, where nobody can be asked, and Declined.
+    """
     if yes:
         return
     if not sys.stdin.isatty():
-        detail = f"deleting {what} needs --yes where nobody can be asked"
-        raise InvalidInput([Problem("/yes", "missing", detail)], detail)
-    typer.confirm(f"Delete {what}?", abort=True, err=True)
+        detail = f"this would {verb} {what}, and nobody can be asked: add --yes"
+        raise InvalidInput([Problem("/yes", "not_confirmed", detail)], detail)
+    # On standard error, because standard output is for the result; --quiet leaves it, too.
+    write(remarks(), clean(f"{verb} {what}? [y/N]"))
+    if sys.stdin.readline().strip().lower() not in ("y", "yes"):
+        raise Declined()

@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+import time
 from datetime import datetime, timezone
 from typing import Any, Dict, List, Optional
 
@@ -23,6 +24,7 @@ def main(arguments: Optional[List[str]] = None) -> int:
         prog="python -m ipulse_ops.build_cache.kept_executables", description=__doc__
     )
     parser.add_argument("--prune", action="store_true", help="remove executables beyond the limits")
+    parser.add_argument("--beyond", action="store_true", help="list what --prune would remove")
     parser.add_argument("--bytes", type=int, help="limit of each cache in bytes")
     parser.add_argument("--days", type=float, help="limit of the days since the last use")
     options = parser.parse_args(arguments)
@@ -34,6 +36,14 @@ def main(arguments: Optional[List[str]] = None) -> int:
         sys.stderr.write(f"{error}\n")
         return 2
     removed = []
+    if options.beyond:
+        now = time.time()
+        old = list(limits.beyond(emulated.entries(), now))
+        removed += [_row("emulator", entry, False) for entry in old]
+        old = [each for each in limits.beyond(poplar.entries(), now) if not poplar.is_in_use(each)]
+        removed += [_row("ipu", entry, False) for entry in old]
+        old = [each for each in op_limits.beyond(ops.entries(), now) if not ops.is_in_use(each)]
+        removed += [_row("op", entry, False) for entry in old]
     if options.prune:
         removed += [_row("emulator", entry, False) for entry in emulated.prune(limits)]
         removed += [_row("ipu", entry, False) for entry in poplar.prune(limits)]

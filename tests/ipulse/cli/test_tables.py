@@ -66,7 +66,7 @@ def test_lists_fit_a_terminal(run: Run, client: Client, service: LiveService) ->
             assert any(full in line for full in (f"{job.id}  {NAME}", op) for line in whole)
         short_op = ops[1].split()[0]
         assert len(short_op) < len(op)
-        deleted = run("op", "delete", short_op, "--json", IPULSE_TOKEN=token)
+        deleted = run("op", "delete", short_op, "--yes", "--json", IPULSE_TOKEN=token)
         assert deleted.json == {"deleted": op}
     client.cancel(job.id)
 

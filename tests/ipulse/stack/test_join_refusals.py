@@ -60,7 +60,7 @@ class TestRefusals:
         with running(home, *join_line(stack), "--name", "removed"):
             pass
         kept = (home / "agent.json").read_text()
-        assert ipulse("agent", "leave", "--home", str(home)).returncode == 0
+        assert ipulse("agent", "leave", "--yes", "--home", str(home)).returncode == 0
         (home / "agent.json").write_text(
             kept.replace(f"{home}/certificate.pem", str(stack.certificate_path))
         )
@@ -87,7 +87,7 @@ class TestRefusals:
         with running(tmp_path / "used", *line, "--name", "user"):
             done = ipulse("agent", "run", "--home", str(tmp_path / "used"), "--json")
             assert error(done) == "conflict"
-            done = ipulse("agent", "leave", "--home", str(tmp_path / "used"), "--json")
+            done = ipulse("agent", "leave", "--yes", "--home", str(tmp_path / "used"), "--json")
             assert error(done) == "conflict"
 
     @pytest.mark.verify

@@ -39,7 +39,7 @@ def test_an_agent_joins_runs_a_job_and_runs_again_later(
         assert job.state is JobState.SUCCEEDED
     for name in ("agent.json", "instance"):
         assert stat.S_IMODE((home / name).stat().st_mode) == 0o600
-    left = ipulse("agent", "leave", "--home", str(home))
+    left = ipulse("agent", "leave", "--yes", "--home", str(home))
     assert left.returncode == 0, left.stderr
     assert ipulse("agent", "run", "--home", str(home)).returncode == 3
 

@@ -8,9 +8,9 @@ from typing import Annotated
 import typer
 
 from ipulse.cli.exits import Exit
-from ipulse.cli.options import Address, AsJSON, Wide, addressed
+from ipulse.cli.options import Address, AsJSON, Wide, Yes, addressed
 from ipulse.cli.tables import show_list
-from ipulse.cli.terminal import emit, minute_text, say, show, show_done
+from ipulse.cli.terminal import confirm, emit, minute_text, say, show, show_done
 from ipulse.client.administration.resources import AgentStatus
 from ipulse.client.location import is_local_url
 from ipulse_core.errors import InvalidInput, Problem, Unavailable
@@ -94,9 +94,11 @@ def list_join_tokens(at: Address, wide: Wide = False, as_json: AsJSON = False) -
 def revoke_join_token(
     at: Address,
     token_id: Annotated[str, typer.Argument(metavar="ID", help="Id of the join token.")],
+    yes: Yes = False,
     as_json: AsJSON = False,
 ) -> Exit:
     """Revoke a join token. Agents that have joined with it stay."""
+    confirm("revoke", f"the join token {token_id}", yes)
     with at.connect() as client:
         client.revoke_join_token(token_id)
     show_done("revoked", token_id, as_json)
@@ -183,12 +185,17 @@ def resume_agent(at: Address, name: AgentNameArgument, as_json: AsJSON = False) 
 
 
 @addressed
-def remove_agent(at: Address, name: AgentNameArgument, as_json: AsJSON = False) -> Exit:
+def remove_agent(
+    at: Address, name: AgentNameArgument, yes: Yes = False, as_json: AsJSON = False
+) -> Exit:
     """Remove an agent: the service refuses its token at once.
 
     A job that it holds is queued again. An agent of the service's own machine must be stopped.
     """
     with at.connect() as client:
+        found = [agent for agent in client.agents() if agent.name == name]
+        held = f", which holds {found[0].job_id}" if found and found[0].job_id else ""
+        confirm("remove", f"the agent {name}{held}", yes)
         client.remove_agent(name)
     show_done("removed", name, as_json)
     return Exit.OK

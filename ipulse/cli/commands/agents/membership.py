@@ -11,8 +11,8 @@ import typer
 
 from ipulse.cli import called
 from ipulse.cli.exits import Exit
-from ipulse.cli.options import AsJSON, DataFolder
-from ipulse.cli.terminal import emit, say, show
+from ipulse.cli.options import AsJSON, DataFolder, Yes
+from ipulse.cli.terminal import confirm, emit, say, show
 from ipulse_core.errors import NotAuthenticated, Unavailable
 from ipulse_core.messages import DEVICE_KINDS
 
@@ -111,13 +111,15 @@ def run_joined(
         return _run(folder, membership, devices, data, as_json)
 
 
-def leave_service(home: AgentHomePath = None, as_json: AsJSON = False) -> Exit:
+def leave_service(home: AgentHomePath = None, yes: Yes = False, as_json: AsJSON = False) -> Exit:
     """Leave the service: it forgets this machine's agent. Stop the agent first."""
     from ipulse.stack import joining
     from ipulse.stack.agent_home import Membership
 
     with _opened(home) as folder:
         membership = Membership.read(folder.membership_file)
+        what = f"the agent {membership.name} from {membership.url} and its token from this machine"
+        confirm("remove", what, yes)
         try:
             joining.leave(membership)
         except NotAuthenticated as error:

@@ -10,9 +10,9 @@ from typing import Annotated, Any
 import typer
 
 from ipulse.cli.exits import Exit
-from ipulse.cli.options import AsJSON
+from ipulse.cli.options import AsJSON, Yes
 from ipulse.cli.tables import show_table
-from ipulse.cli.terminal import emit, last_line, show, size_text
+from ipulse.cli.terminal import confirm, emit, last_line, show, size_text
 from ipulse.install_hint import require_modules
 from ipulse_core.errors import InvalidInput, MissingDependency, Problem
 
@@ -38,6 +38,7 @@ def prune_executables(
         float | None,
         typer.Option(min=0, help="Days to keep since the last use. [default: the worker's limit]"),
     ] = None,
+    yes: Yes = False,
     as_json: AsJSON = False,
 ) -> Exit:
     """Remove cached programs that are old, then the least recently used ones.
@@ -46,6 +47,10 @@ def prune_executables(
     """
     options = [] if size is None else ["--bytes", str(size)]
     options += [] if days is None else ["--days", str(days)]
+    if not yes:
+        beyond = _run_cache(["--beyond", *options])["removed"]
+        amount = size_text(sum(row["bytes"] for row in beyond))
+        confirm("remove", f"{len(beyond):,} cached programs and ops, {amount}", yes)
     return _show(_run_cache(["--prune", *options]), as_json)
 
 

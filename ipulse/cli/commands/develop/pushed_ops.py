@@ -8,9 +8,18 @@ from typing import Annotated
 import typer
 
 from ipulse.cli.exits import Exit
-from ipulse.cli.options import Address, AsJSON, FollowOutside, Wide, addressed
+from ipulse.cli.options import Address, AsJSON, FollowOutside, Wide, Yes, addressed
 from ipulse.cli.tables import show_list
-from ipulse.cli.terminal import emit, minute_text, say, say_folder, show, show_done, size_text
+from ipulse.cli.terminal import (
+    confirm,
+    emit,
+    minute_text,
+    say,
+    say_folder,
+    show,
+    show_done,
+    size_text,
+)
 from ipulse.client import Client
 from ipulse_core.errors import InvalidInput, NotFound, Problem
 from ipulse_core.op_manifest.manifest import FILE
@@ -79,6 +88,7 @@ def delete_op(
             help="As `ipulse op list` shows it; some first digits do.",
         ),
     ],
+    yes: Yes = False,
     as_json: AsJSON = False,
 ) -> Exit:
     """Delete a custom op, so that no new job can name it.
@@ -87,6 +97,7 @@ def delete_op(
     """
     with at.connect() as client:
         whole = _whole(reference, client)
+        confirm("delete", f"the op {whole}", yes)
         client.delete_op(whole)
     show_done("deleted", whole, as_json)
     return Exit.OK

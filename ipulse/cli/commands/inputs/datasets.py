@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -10,7 +11,7 @@ import typer
 from ipulse.cli.display.raster import raster
 from ipulse.cli.display.uploading import upload_progress
 from ipulse.cli.exits import Exit
-from ipulse.cli.options import Address, AsJSON, FollowOutside, Wide, addressed
+from ipulse.cli.options import Address, AsJSON, FollowOutside, Wide, Yes, addressed
 from ipulse.cli.tables import show_list
 from ipulse.cli.terminal import (
     confirm,
@@ -119,18 +120,25 @@ def show_dataset(
 def delete_dataset(
     at: Address,
     reference: Reference,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")] = False,
+    yes: Yes = False,
     as_json: AsJSON = False,
 ) -> Exit:
     """Delete a version, or a data set with all its versions.
 
     A version that a job needs which has not ended is kept, and the job is named.
     """
-    confirm(reference, yes)
     with at.connect() as client:
+        is_one = "@" in reference
+        versions = [client.dataset(reference)] if is_one else client.dataset_versions(reference)
+        confirm("delete", _listed(versions), yes)
         client.delete_dataset(reference)
     show_done("deleted", reference, as_json)
     return Exit.OK
+
+
+def _listed(versions: Sequence[DatasetVersion]) -> str:
+    references = ", ".join(version.reference for version in versions)
+    return f"{references} ({size_text(sum(version.size for version in versions))})"
 
 
 def _sample(client: Client, version: DatasetVersion, sample: int | None) -> dict[str, Any] | None:

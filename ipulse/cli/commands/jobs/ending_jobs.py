@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Annotated
@@ -18,13 +17,16 @@ from ipulse.cli.options import (
     DryRun,
     JobIds,
     JobQuery,
+    Yes,
     addressed,
     with_options,
 )
-from ipulse.cli.terminal import emit, jobs_text, say, show
-from ipulse.client import BatchResult, Client, JobSelection
+from ipulse.cli.terminal import confirm, emit, jobs_text, say, show
+from ipulse.client import Artifact, BatchResult, Client, Job, JobSelection
 from ipulse.client.times import time_of
-from ipulse_core.errors import InvalidInput, Problem
+from ipulse_core.errors import Conflict, InvalidInput, Problem
+
+LISTED = 10  # jobs that a question names
 
 States = Annotated[
     list[str] | None, typer.Option("--state", metavar="STATE", help="All jobs in this state.")
@@ -48,7 +50,6 @@ CreatedBefore = Annotated[
     str | None, typer.Option(metavar="TIME", help="All jobs submitted before this time.")
 ]
 Every = Annotated[bool, typer.Option("--all", help="All jobs, if there is no filter.")]
-Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")]
 
 
 @dataclass(frozen=True)
@@ -109,29 +110,50 @@ def cancel(target: Target, at: Address) -> Exit:
 @addressed
 @with_options(Target)
 def delete(target: Target, at: Address) -> Exit:
-    """Delete jobs that have ended, or all such jobs that pass the filters, with their files."""
+    """Delete jobs that have ended, or all such jobs that pass the filters, with their files.
+
+    It asks before, and needs --yes where nobody can be asked.
+    """
     selection = target.selection()
     with at.connect() as client:
         if target.job_ids:
             ids = [client.find_id(job_id) for job_id in target.job_ids]
-            return _delete_named(client, ids, target.as_json)
+            return _delete_named(client, list(dict.fromkeys(ids)), target)
         return _change("delete", client.delete_all, selection, target)
 
 
-def _delete_named(client: Client, job_ids: list[str], as_json: bool) -> Exit:
+def _delete_named(client: Client, job_ids: Sequence[str], target: Target) -> Exit:
+    found = [(client.get(job_id), client.artifacts(job_id)) for job_id in job_ids]
+    lines = [_described(job, files) for job, files in found]
+    for job, _ in found:
+        if not job.state.is_terminal:
+            raise Conflict(f"{job.id} is {job.state.value}: cancel it before you delete it")
+    confirm("delete", _listed(lines), target.yes)
     deleted = []
-    for job_id in dict.fromkeys(job_ids):
-        job = client.get(job_id)
-        files = client.artifacts(job_id)
-        client.delete(job_id)
+    for (job, files), line in zip(found, lines, strict=True):
+        client.delete(job.id)
         size = sum(file.size for file in files)
         deleted.append({"deleted": job.id, "name": job.name, "files": len(files), "bytes": size})
-        if not as_json:
-            name = f" {job.name}" if job.name else ""
-            show(f"deleted {job.id}{name} ({job.state.value}), {len(files)} files, {size:,} bytes")
-    if as_json:
+        if not target.as_json:
+            show(f"deleted {line}")
+    if target.as_json:
         emit(deleted[0] if len(deleted) == 1 else {"jobs": deleted})
     return Exit.OK
+
+
+def _described(job: Job, files: Sequence[Artifact]) -> str:
+    name = f" {job.name}" if job.name else ""
+    size = sum(file.size for file in files)
+    return f"{job.id}{name} ({job.state.value}), {len(files)} files, {size:,} bytes"
+
+
+def _listed(lines: Sequence[str]) -> str:
+    """Return one line as it is, and several below their number."""
+    if len(lines) == 1:
+        return lines[0]
+    more = [f"  and {len(lines) - LISTED} more"] if len(lines) > LISTED else []
+    shown = [f"  {line}" for line in lines[:LISTED]]
+    return "\n".join([f"{jobs_text(len(lines))}:", *shown, *more])
 
 
 def _change(
@@ -151,14 +173,8 @@ def _change(
             return Exit.OK
         if not counted.matched:
             say("No job passes the filters.")
-        elif not sys.stdin.isatty():
-            detail = (
-                f"{jobs_text(counted.matched)} would change, and nobody can be asked: add --yes"
-            )
-            raise InvalidInput([Problem("/yes", "not_confirmed", detail)], "not confirmed")
-        elif not _confirmed(f"{verb} {jobs_text(counted.matched)} ({found})?"):
-            say("Nothing was changed.")
-            return Exit.INTERRUPTED
+        else:
+            confirm(verb, f"{jobs_text(counted.matched)} ({found})", target.yes)
         if selection.created_before is None:  # only what was counted
             selection = replace(selection, created_before=counted.as_of)
     result = change(selection, False)
@@ -168,12 +184,6 @@ def _change(
         done = {"cancel": "cancelled", "delete": "deleted"}[verb]
         show(f"{jobs_text(result.changed)} {done}, {result.unchanged:,} left unchanged")
     return Exit.OK
-
-
-def _confirmed(question: str) -> bool:
-    """Ask on standard error, because standard output is for the result."""
-    say(f"{question} [y/N]")
-    return sys.stdin.readline().strip().lower() in ("y", "yes")
 
 
 def _time(name: str, text: str | None) -> datetime | None:

@@ -7,9 +7,9 @@ from typing import Annotated
 import typer
 
 from ipulse.cli.exits import Exit
-from ipulse.cli.options import Address, AsJSON, Wide, addressed
+from ipulse.cli.options import Address, AsJSON, Wide, Yes, addressed
 from ipulse.cli.tables import show_list
-from ipulse.cli.terminal import emit, minute_text, say, show, show_done
+from ipulse.cli.terminal import confirm, emit, minute_text, say, show, show_done
 
 DAY_SECONDS = 86_400
 
@@ -95,10 +95,14 @@ def edit_token(
 def revoke_token(
     at: Address,
     token_id: Annotated[str, typer.Argument(metavar="ID", help="Id of the token.")],
+    yes: Yes = False,
     as_json: AsJSON = False,
 ) -> Exit:
     """Revoke a token: the service refuses it at once."""
     with at.connect() as client:
+        found = [token for token in client.tokens() if token.id == token_id]
+        named = f" ({found[0].name}, {found[0].role})" if found else ""
+        confirm("revoke", f"the token {token_id}{named}", yes)
         client.revoke_token(token_id)
     show_done("revoked", token_id, as_json)
     return Exit.OK

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from ipulse.cli.exits import Exit
-from ipulse.cli.options import Address, AsJSON, addressed
+from ipulse.cli.options import Address, AsJSON, Yes, addressed
 from ipulse.cli.sweep_reference import SweepId, find_sweep
 from ipulse.cli.terminal import confirm, show_done
 from ipulse.client import JobSelection
@@ -106,14 +106,14 @@ def delete_sweep(
     at: Address,
     sweep: SweepId,
     jobs: Annotated[bool, typer.Option("--jobs", help="Delete its jobs, too.")] = False,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    yes: Yes = False,
     as_json: AsJSON = False,
 ) -> Exit:
     """Delete a sweep that has ended. Its jobs stay, unless --jobs is given."""
     with at.connect() as client:
         found = client.sweep(find_sweep(client, sweep))
         what = f"{found.id} ({found.name})" + (" and its jobs" if jobs else "")
-        confirm(what, yes)
+        confirm("delete", what, yes)
         if jobs and found.has_ended:
             client.delete_all(JobSelection(query=f"group:{found.id}"))
         client.delete_sweep(found.id)

@@ -24,7 +24,7 @@ def test_lists_and_removes(offline: Run, cache: ExecutableCache) -> None:
     assert key_of({"graph": "one"})[:16] in listed.out
     assert "2.0 GiB" in listed.out
     assert "90 days" in listed.out
-    pruned = offline("cache", "prune", "--bytes", "0", "--json")
+    pruned = offline("cache", "prune", "--bytes", "0", "--yes", "--json")
     assert [row["key"] for row in pruned.json["removed"]] == [key_of({"graph": "one"})]
     assert pruned.json["executables"] == []
     assert cache.entries() == []

@@ -101,7 +101,7 @@ def test_every_command_takes_them(
     assert run("download", "latest").code == 0
     assert (tmp_path / job_id / "report.html").read_bytes() == FILES["report.html"]
     assert run("cancel", short, "--json").json["id"] == job_id
-    assert run("delete", short, "--json").json["deleted"] == job_id
+    assert run("delete", short, "--yes", "--json").json["deleted"] == job_id
     assert run("status", short).code == 3
 
 

@@ -131,7 +131,7 @@ class TestChosenJobs:
         assert [job["state"] for job in paused] == ["paused", "paused"]
         assert len(run("resume", jobs[0], jobs[1]).out.splitlines()) == 2
         assert run("cancel", *jobs, "--json").json["jobs"][2]["state"] == "cancelled"
-        deleted = run("delete", jobs[0], jobs[2], jobs[0]).out.splitlines()
+        deleted = run("delete", jobs[0], jobs[2], jobs[0], "--yes").out.splitlines()
         assert [line.split()[1] for line in deleted] == [jobs[0], jobs[2]]
 
     def test_failed_jobs_are_retried(
@@ -187,11 +187,22 @@ class TestChosenJobs:
 
 
 class TestDelete:
+    @pytest.mark.parametrize(("answer", "code"), [("n", 130), ("", 130), ("y", 0)])
+    def test_a_person_is_asked(
+        self, service: LiveService, client: Client, answer: str, code: int
+    ) -> None:
+        job_id = client.cancel(client.submit(SPEC).id).id
+        ran = asked(service, answer, "delete", job_id)
+        assert ran.code == code
+        assert job_id in ran.err
+        assert (ran.out == "") == bool(code)
+        assert (code == 0) == (job_id not in [job.id for job in client.list()])
+
     def test_it_says_what_it_deleted(self, run: Run, client: Client, agent: Agent) -> None:
         job = client.submit(SPEC)
         agent.claim(job.id).run(FILES, [])
         size = sum(file.size for file in client.artifacts(job.id))
-        ran = run("delete", job.id)
+        ran = run("delete", job.id, "--yes")
         assert ran.code == 0
         assert {job.id, "small", str(size)} <= set(ran.out.replace(",", "").split())
         assert run("status", job.id).code == 3

@@ -78,9 +78,9 @@ def test_a_drain_and_its_end(run: Run, pod: Pod) -> None:
 
 
 def test_a_removed_agent_is_gone(run: Run, pod: Pod) -> None:
-    assert run("agent", "remove", pod.name).code == 0
+    assert run("agent", "remove", pod.name, "--yes").code == 0
     assert pod.http.post("/v1/worker/leave").status_code == 401
-    assert run("agent", "remove", pod.name).code == 3
+    assert run("agent", "remove", pod.name, "--yes").code == 3
     assert run("agent", "drain", pod.name).code == 3
 
 
@@ -100,9 +100,9 @@ def test_a_join_token_can_be_taken_back(run: Run) -> None:
     ]
     assert listed["uses_left"] == 3
     assert made["about"]["id"] in run("agent", "tokens").out
-    assert run("agent", "revoke", listed["id"]).code == 0
-    assert run("agent", "revoke", listed["id"]).code == 3
-    assert run("agent", "revoke", "../tokens").code == 3
+    assert run("agent", "revoke", listed["id"], "--yes").code == 0
+    assert run("agent", "revoke", listed["id"], "--yes").code == 3
+    assert run("agent", "revoke", "../tokens", "--yes").code == 3
 
 
 def test_the_end_of_a_join_token_is_shown_in_local_time(service: LiveService, run: Run) -> None:
@@ -117,7 +117,7 @@ def test_the_end_of_a_join_token_is_shown_in_local_time(service: LiveService, ru
     [end] = [end for token, end in ends().items() if token not in former]
     local = datetime.fromisoformat(end).astimezone(timezone(timedelta(hours=9)))
     assert f"{local:%Y-%m-%d %H:%M}" in made.err
-    assert run("agent", "revoke", *(set(ends()) - set(former))).code == 0
+    assert run("agent", "revoke", *(set(ends()) - set(former)), "--yes").code == 0
 
 
 def test_a_service_without_https_says_what_to_do(run: Run) -> None:

@@ -41,8 +41,8 @@ def test_a_token_from_its_making_to_its_end(service: LiveService, offline: Run) 
     assert shown.code == 2
     assert "owner" in shown.err or "role" in shown.err
 
-    revoked = offline("token", "revoke", about["id"], **address)
+    revoked = offline("token", "revoke", about["id"], "--yes", **address)
     assert revoked.code == 0, revoked.err
-    assert offline("token", "revoke", about["id"], **address).code == 3
+    assert offline("token", "revoke", about["id"], "--yes", **address).code == 3
     with Client(service.url, secret) as nobody, pytest.raises(NotAuthenticated):
         list(nobody.list())
