@@ -139,7 +139,7 @@ def test_the_kernel_ends_what_takes_memory_faster_than_it_is_measured(place: Pla
         usable_hierarchies()
     except NoControlGroup as problem:
         pytest.skip(f"no control groups here: {problem}")
-    result = run(place, "kept = bytearray(b'x') * 2**31", memory_bytes=2**30 + 2**29)
+    result = run(place, "kept = bytearray(b'x') * 2**30", memory_bytes=2**29)
     assert result.exceeded == "memory"
     result = run(place, "kept = [bytearray(2**20) for _ in range(100)]")
     assert (result.exceeded, result.status) == (None, 0)
