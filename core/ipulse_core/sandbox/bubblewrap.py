@@ -48,7 +48,7 @@ _LIMIT_FILES = (
 
 
 class SandboxView(NamedTuple):
-    """What a sandboxed command sees."""
+    """The view of a sandboxed command."""
 
     folders: Mapping[str, Path]  # read-only folders and files by their places in the sandbox
     writable: Mapping[str, int]  # places of empty file systems in memory, with their sizes in bytes

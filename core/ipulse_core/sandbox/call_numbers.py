@@ -87,7 +87,7 @@ _REFUSED: Dict[str, Tuple[Optional[int], Optional[int]]] = {
     "ustat": (136, None),
     "vhangup": (153, 58),
 }
-# From here on all numbers are newer than this list, and refused as if the kernel lacked them.
+# This number and all above it are newer than the list, and refused as if the kernel lacked them.
 FIRST_UNKNOWN = 457
 
 

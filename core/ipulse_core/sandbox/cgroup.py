@@ -130,7 +130,7 @@ class ControlGroup:
 
 
 def _remove_abandoned(parent: Path) -> None:
-    """Remove the groups of sandboxes whose runner was killed."""
+    """Remove the groups that killed runners left."""
     for folder in parent.glob(f"{_PREFIX}*"):
         pid, started = folder.name[len(_PREFIX) :].split("-")[:2]
         if _started(int(pid)) != started:

@@ -19,16 +19,20 @@ class SandboxLimits(NamedTuple):
     processes: int  # and threads
 
 
-def resource_limits(limits: SandboxLimits, is_grouped: bool) -> List[str]:
+def resource_limits(limits: SandboxLimits, is_grouped: bool, is_off: bool) -> List[str]:
     """Return the command that sets the limits which the kernel enforces on each process or user.
 
-    is_grouped: a control group limits the number of processes, and says if that happened.
+    Args:
+        limits: of all processes.
+        is_grouped: a control group limits the number of processes, and says if that happened.
+        is_off: there is no sandbox, so that all processes of the agent's user would count.
     """
     cores = len(os.sched_getaffinity(0))
     processes = limits.processes + SPARE_PROCESSES * (4 if is_grouped else 1)
+    of_user = [] if is_off else [f"--nproc={processes}"]
     return [
         "prlimit",
-        f"--nproc={processes}",
+        *of_user,
         f"--as={2 * limits.memory_bytes + _SPARE_BYTES}",
         f"--cpu={max(1, round(limits.seconds * cores))}",
         f"--fsize={limits.disk_bytes}",

@@ -175,7 +175,8 @@ class Sandbox:
             variables = {"PATH": os.environ.get("PATH", os.defpath)}  # of bubblewrap itself
         group = self._group(limits)
         join = ["/bin/sh", "-c", JOIN, "sh", *(group.entries if group else ()), "--"]
-        whole = [*join, *prefix, *resource_limits(limits, group is not None), *command]
+        limited = resource_limits(limits, group is not None, self.is_off)
+        whole = [*join, *prefix, *limited, *command]
         return PreparedCommand(whole, variables, descriptors, group)
 
     def _group(self, limits: SandboxLimits) -> Optional[ControlGroup]:

@@ -24,7 +24,7 @@ class SandboxState(NamedTuple):
 
     @property
     def is_available(self) -> bool:
-        """Whether this machine runs code of users."""
+        """Return whether this machine runs code of users."""
         return self.driver != MISSING
 
     def describe(self) -> str:

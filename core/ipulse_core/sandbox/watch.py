@@ -11,7 +11,8 @@ from ipulse_core.sandbox.limits import SPARE_PROCESSES, SandboxLimits
 from ipulse_core.sandbox.processes import kill_tree, memory_of, threads_of, tree_of
 
 POLL_SECONDS = 0.1
-_LEAST_POLL_SECONDS = 0.005
+_LEAST_POLL_SECONDS = 0.005  # of a group, whose memory is one number
+_LEAST_TREE_POLL_SECONDS = 0.02
 _FASTEST = 2**32  # bytes a second that a program may take: the measure for the next look
 
 
@@ -60,12 +61,13 @@ class LimitWatch:
 
     def _watch(self) -> None:
         deadline = time.monotonic() + self._limits.seconds
-        pause = _LEAST_POLL_SECONDS
+        least = _LEAST_TREE_POLL_SECONDS if self._group is None else _LEAST_POLL_SECONDS
+        pause = least
         while not self._over.wait(pause):
             used = self._measure()
             self.peak_bytes = max(self.peak_bytes, used)
             left = self._limits.memory_bytes - used
-            pause = min(POLL_SECONDS, max(_LEAST_POLL_SECONDS, left / _FASTEST))
+            pause = min(POLL_SECONDS, max(least, left / _FASTEST))
             try:
                 self._check()
             except BaseException as error:  # noqa: BLE001 (raised by the thread that waits)

@@ -32,7 +32,8 @@ class Place:
         self.sandbox.add("/package", self.package)
 
     def _log(self, event: LogEvent) -> None:
-        self.lines.append(event.message)
+        if event.stream in ("stdout", "stderr"):
+            self.lines.append(event.message)
 
     def _check(self) -> None:
         if self.stop.is_set():
