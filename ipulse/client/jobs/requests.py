@@ -9,7 +9,8 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, Literal, TypeGuard, Union
 
-from ipulse.spec import ExperimentSpec, PoplarProgramSpec, parse_job_spec, spec_to_json
+from ipulse.models.partial_json import given_json
+from ipulse.spec import ExperimentSpec, PoplarProgramSpec, parse_job_spec
 from ipulse.spec.document.file import SpecFile, read_spec_file
 from ipulse_core import strict_json
 from ipulse_core.errors import InvalidInput, Problem
@@ -66,7 +67,7 @@ class JobRequest:
         if is_path(self.spec):
             file = read_spec_file(Path(self.spec))
             source = self.source or SpecSource.of_file(file)
-            return replace(self, spec=file.job_spec(), source=source).to_json()
+            return replace(self, spec=_checked(file), source=source).to_json()
         value: dict[str, Any] = {"spec": strict_json.loads(document(self.spec))}
         if self.source is not None:
             value["submitted"] = {"form": self.source.form, "text": self.source.text}
@@ -83,16 +84,26 @@ def is_path(spec: Spec) -> TypeGuard[str | os.PathLike[str]]:
 
 
 def document(spec: Spec) -> bytes:
-    """Return the JSON text of a spec. Raises InvalidSpec for values that JSON cannot express."""
+    """Return the JSON text of a spec as it was given: the service fills in its own defaults.
+
+    Raises InvalidSpec for values that JSON cannot express.
+    """
     if isinstance(spec, (ExperimentSpec, PoplarProgramSpec)):
-        return strict_json.dumps(spec_to_json(spec)).encode()
+        return strict_json.dumps(given_json(spec)).encode()
     if is_path(spec):
-        spec = spec_to_json(read_spec_file(Path(spec)).job_spec())
+        spec = _checked(read_spec_file(Path(spec)))
     try:
         return strict_json.dumps(spec).encode()
     except (TypeError, ValueError):
         # The value is not JSON, such as NaN or an array: the parser reports its place.
-        return strict_json.dumps(spec_to_json(parse_job_spec(spec))).encode()
+        return strict_json.dumps(given_json(parse_job_spec(spec))).encode()
+
+
+def _checked(file: SpecFile) -> dict[str, Any]:
+    """Return the value of a file. Raises InvalidSpec with its lines."""
+    file.job_spec()
+    value: dict[str, Any] = file.value
+    return value
 
 
 def each_placed(error: InvalidInput, place: Callable[[int, Problem], Problem]) -> InvalidInput:

@@ -10,6 +10,7 @@ import httpx
 
 from ipulse.client.transport.api_call import JSON_CONTENT, APICall, object_in
 from ipulse.idempotency import check_key
+from ipulse.models.partial_json import given_json
 from ipulse.sweeps import SweepConfig, parse_sweep
 from ipulse_core import strict_json
 from ipulse_core.errors import NotFound
@@ -25,7 +26,7 @@ def create_sweep(
     config = definition if isinstance(definition, SweepConfig) else parse_sweep(definition)
     headers = {**JSON_CONTENT, "Idempotency-Key": check_key(idempotency_key)}
     # Not sorted: the order of the parameters is that of the axes.
-    content = json.dumps(config.model_dump(mode="json"), allow_nan=False).encode()
+    content = json.dumps(given_json(config), allow_nan=False).encode()
     return APICall("POST", "/v1/sweeps", _sweep, headers=headers, content=content)
 
 

@@ -95,7 +95,9 @@ class TestSubmit:
         assert {one["submitted"]["text"] for one in of_files} == {yaml.read_text()}
         specs = [*bodies[:2], *(one["spec"] for one in of_files)]
         assert specs[0] == SPEC
-        assert all(spec_to_json(parse_spec(spec)) == specs[1] for spec in specs)
+        assert len({json.dumps(spec_to_json(parse_spec(spec))) for spec in specs}) == 1
+        # Without the defaults of this version: another one fills in its own.
+        assert all(set(spec) <= {"version", "kind", "network"} for spec in specs)
 
     def test_a_retry_carries_the_same_key_and_another_job_another(self, connect: Connect) -> None:
         answer = in_turn(problem_answer(503, "unavailable"), json_answer(job(), 202))

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -28,13 +28,8 @@ from ipulse.cli.options import (
 from ipulse.cli.pages import job_address
 from ipulse.cli.terminal import emit, say, say_folder, show
 from ipulse.client import Client, Job, JobRequest, SpecSource
-from ipulse.client.jobs.requests import each_placed
-from ipulse.spec import (
-    AnySpec,
-    ExperimentSpec,
-    parse_spec,
-    spec_to_json,
-)
+from ipulse.client.jobs.requests import Spec, each_placed
+from ipulse.spec import parse_spec
 from ipulse.spec.document.file import SpecFile, read_spec_file
 from ipulse.spec.document.settings import spec_of, with_settings
 from ipulse_core.errors import InvalidInput, InvalidSpec, Problem
@@ -135,7 +130,7 @@ def submit(
         )
         requests = []
         for read, checked in zip(reads, trained, strict=True):
-            spec: AnySpec
+            spec: Spec
             if checked is None:
                 spec = program_of(
                     read, settings, partial(client.push_program, on_folder=say_folder)
@@ -153,13 +148,20 @@ def submit(
 
 def _checked(
     reads: Sequence[SpecFile], settings: Sequence[str] | None
-) -> list[ExperimentSpec | None]:
-    """Return the specs of trainings, None for programs. Raises the problems of all files."""
-    specs: list[ExperimentSpec | None] = []
+) -> list[dict[str, Any] | None]:
+    """Return the specs of trainings as they were written, None for programs.
+
+    Raises the problems of all files.
+    """
+    specs: list[dict[str, Any] | None] = []
     problems: list[Problem] = []
     for read in reads:
         try:
-            specs.append(None if is_program(read) else spec_of(read, settings))
+            if is_program(read):
+                specs.append(None)
+                continue
+            spec_of(read, settings)
+            specs.append((with_settings(read, settings) if settings else read).value)
         except InvalidSpec as error:
             problems += error.problems
     if problems:
@@ -167,18 +169,19 @@ def _checked(
     return specs
 
 
-def _with_weights(client: Client, spec: ExperimentSpec, weights: Path) -> ExperimentSpec:
+def _with_weights(client: Client, spec: dict[str, Any], weights: Path) -> dict[str, Any]:
     """Upload weights and return the spec that begins with them."""
     with errors_name(weights):
         digest = client.upload_weights(weights)
-    initial = spec.network.initial
-    if initial is not None and initial.sha256 not in (None, digest):
-        detail = f"the spec wants {initial.sha256}, and {weights} is {digest}"
+    initial = spec["network"].get("initial") or {}
+    if initial.get("sha256") not in (None, digest):
+        detail = f"the spec wants {initial['sha256']}, and {weights} is {digest}"
         raise InvalidInput([Problem("/network/initial/sha256", "inconsistent", detail)], detail)
-    document = spec_to_json(spec)
-    missing = {} if initial is None else {"missing": initial.missing}
-    document["network"]["initial"] = {"upload": digest, **missing}
-    return parse_spec(document)
+    kept = {name: value for name, value in initial.items() if name == "missing"}
+    network = {**spec["network"], "initial": {"upload": digest, **kept}}
+    changed = {**spec, "network": network}
+    parse_spec(changed)
+    return changed
 
 
 def _dependency(client: Client, text: str) -> str:

@@ -1,0 +1,53 @@
+"""Documents without what nobody wrote, or without defaults, mean the same."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ipulse.models.partial_json import chosen_json, given_json
+from ipulse.spec import (
+    AdamWSpec,
+    ExperimentSpec,
+    LayerSpec,
+    NetworkSpec,
+    TrainingSpec,
+    parse_job_spec,
+    parse_spec,
+    spec_to_json,
+)
+from ipulse.spec.document.file import read_spec_file
+
+EXAMPLES = sorted((Path(__file__).resolve().parents[3] / "examples").glob("*.yaml"))
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
+def test_both_documents_of_an_example_are_the_same_spec(example: Path) -> None:
+    spec = read_spec_file(example).job_spec()
+    whole = spec_to_json(spec)
+    for document in (given_json(spec), chosen_json(spec)):
+        assert spec_to_json(parse_job_spec(document)) == whole
+    assert chosen_json(parse_job_spec(whole)) == chosen_json(spec)
+
+
+def test_only_what_was_given_is_in_a_document() -> None:
+    spec = ExperimentSpec(
+        version=1,
+        network=NetworkSpec(layers=(LayerSpec(neurons=4, decay=0.95),)),
+        training=TrainingSpec(optimizer=AdamWSpec()),
+    )
+    given = given_json(spec)
+    assert given["network"]["layers"] == [{"kind": "dense", "neurons": 4, "decay": 0.95}]
+    assert given["training"] == {"optimizer": {"kind": "adamw"}}
+    assert {"seed", "data", "device", "name"}.isdisjoint(given)
+
+
+@pytest.mark.parametrize(
+    ("changes", "is_chosen"),
+    [({"seed": 0}, False), ({"seed": 1}, True), ({"metadata": {}}, False), ({"name": "a"}, True)],
+)
+def test_a_default_that_was_written_is_not_chosen(changes: dict[str, Any], is_chosen: bool) -> None:
+    spec = parse_spec({"version": 1, "network": {"layers": [{"neurons": 4}]}, **changes})
+    assert (next(iter(changes)) in chosen_json(spec)) == is_chosen
