@@ -1,20 +1,45 @@
-"""Headers of responses that describe a job."""
+"""Headers of responses that describe a job, or repeat a request."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from fastapi import Response
 
 from ipulse_core.states import IDLE
 from ipulse_service.http import etags
 from ipulse_service.http.schemas.jobs.jobs import JobDetail
+from ipulse_service.jobs.idempotency import Replay
 from ipulse_service.jobs.job import JobRow
 from ipulse_service.jobs.leases import AttemptRow
 from ipulse_service.jobs.queue.waiting import Waiting
 
 # Retry-After: of a job that waits, and of one that runs.
 IDLE_RETRY_SECONDS, RETRY_SECONDS = 5, 2
+
+# Headers of a route that takes an Idempotency-Key, for the OpenAPI document.
+REPLAY_HEADERS: dict[str, Any] = {
+    "Idempotency-Replayed": {
+        "description": "`true` if an earlier request with this Idempotency-Key was answered.",
+        "schema": {"type": "string"},
+    },
+    "Idempotency-Compared": {
+        "description": "`false` if another version of the service stored the key, so that it is "
+        "not known whether that request was the same as this one.",
+        "schema": {"type": "string"},
+    },
+}
+
+
+def mark_replay(response: Response, replay: Replay) -> bool:
+    """Sets the headers of a repeated request; returns whether it is one."""
+    if replay is Replay.FIRST:
+        return False
+    response.headers["idempotency-replayed"] = "true"
+    if replay is Replay.NOT_COMPARED:
+        response.headers["idempotency-compared"] = "false"
+    return True
 
 
 def job_detail(

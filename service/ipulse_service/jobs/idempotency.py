@@ -1,5 +1,8 @@
 """Idempotency keys: a repeated submission returns the jobs of the first for a day.
 
+A fingerprint says whether two requests want the same. Its rule is stored with it: fingerprints of
+other rules, of an older or a newer version, are not compared.
+
 The first job of a request has the key itself, and each further job a row of its own with a key
 that is made from it.
 """
@@ -8,9 +11,12 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Sequence
+from enum import Enum
+from typing import Any
 
 from sqlalchemy import Delete, bindparam, delete, insert, or_, select
 
+from ipulse_core import strict_json
 from ipulse_core.errors import Conflict, InvalidInput, Problem
 from ipulse_service.db.engine import Database, Transaction
 from ipulse_service.db.tables import idempotency_keys
@@ -19,6 +25,9 @@ from ipulse_service.jobs.job import JobRow
 
 WAIT_SECONDS = 1.0  # for another request with the same key
 KEY_MS = 24 * 3_600_000  # a key returns its jobs for a day
+# Of `fingerprint_of`; 0: unknown, of a version whose fingerprints had its defaults. A change of
+# the rule is a change of this number.
+FINGERPRINT_RULE = 1
 
 # Built once: building a statement takes SQLAlchemy longer than the database takes to run it.
 _INSERT = insert(idempotency_keys)
@@ -31,6 +40,14 @@ _OF_KEY = (
 )
 _SELECT = select(idempotency_keys).where(*_OF_KEY).order_by(idempotency_keys.c.job_pk)
 _DELETE: Delete = delete(idempotency_keys).where(*_OF_KEY)
+
+
+class Replay(Enum):
+    """Whether a request with an Idempotency-Key was repeated."""
+
+    FIRST = "first"
+    SAME = "same"
+    NOT_COMPARED = "not_compared"  # the fingerprint of the first has another rule
 
 
 class KeyInUse(Conflict):
@@ -55,35 +72,41 @@ def once(
     database: Database,
     caller: str,
     key: str | None,
-    count: int,
-    fingerprint: Callable[[], str],
+    wanted: Sequence[Any],
     store: Callable[[Transaction], list[JobRow]],
-) -> tuple[list[JobRow], bool]:
-    """Stores the `count` jobs of a request; returns them, and whether the key was used before.
+) -> tuple[list[JobRow], Replay]:
+    """Stores the jobs of a request; returns them, and whether the key was used before.
+
+    wanted: what each job differs by from one with defaults, as JSON; without a key it is not used.
 
     Raises KeyInUse while another request with that key is under way, and what `find` raises.
     """
     if key is None:
         with database.write() as transaction:
-            return store(transaction), False
+            return store(transaction), Replay.FIRST
+    digest = fingerprint_of(wanted)
     name = f"idempotency/{caller}/{key}"
     with database.key_locks.acquire(name, WAIT_SECONDS) as is_acquired:
         if not is_acquired:
             raise KeyInUse()
         with database.write() as transaction:
             transaction.lock(name)  # against other replicas
-            digest = fingerprint()
-            former = find(transaction, digest, count, caller, key)
+            former, replay = find(transaction, digest, len(wanted), caller, key)
             if former:
-                return former, True
+                return former, replay
             jobs = store(transaction)
             add(transaction, digest, caller, key, jobs)
-            return jobs, False
+            return jobs, Replay.FIRST
+
+
+def fingerprint_of(wanted: Any) -> str:
+    """Returns the digest of a request as JSON without defaults."""
+    return hashlib.sha256(strict_json.dumps(wanted).encode()).hexdigest()
 
 
 def find(
     transaction: Transaction, fingerprint: str, count: int, caller: str, key: str
-) -> list[JobRow]:
+) -> tuple[list[JobRow], Replay]:
     """Returns the jobs of the first request with a key, in its order; without one, none.
 
     Raises KeyReused if that request was for other jobs, and JobsDeleted.
@@ -92,16 +115,26 @@ def find(
     this |= {"first_key": _further(key, 0), "last_key": _further(key, 10**5 - 1)}
     rows = transaction.connection.execute(_SELECT, this).all()
     if not rows:
-        return []
+        return [], Replay.FIRST
     if rows[0].created_at <= transaction.now - KEY_MS:
         transaction.connection.execute(_DELETE, this)
-        return []
-    if rows[0].fingerprint != fingerprint:
-        detail = "use a new key for a new spec, or other limits"
-        raise KeyReused([Problem("/header/idempotency-key", "key_reused", detail)])
+        return [], Replay.FIRST
+    replay = compare(rows[0], fingerprint, "use a new key for a new spec, or other limits")
     if len(rows) != count:
         raise JobsDeleted()
-    return [jobs_store.get_by_pk(transaction, row.job_pk) for row in rows]
+    return [jobs_store.get_by_pk(transaction, row.job_pk) for row in rows], replay
+
+
+def compare(stored: Any, fingerprint: str, hint: str) -> Replay:
+    """Returns whether a stored request, a row with its fingerprint, was the same as another.
+
+    Raises KeyReused with the hint if it was not.
+    """
+    if stored.fingerprint_rule != FINGERPRINT_RULE:
+        return Replay.NOT_COMPARED
+    if stored.fingerprint != fingerprint:
+        raise KeyReused([Problem("/header/idempotency-key", "key_reused", hint)])
+    return Replay.SAME
 
 
 def add(
@@ -113,6 +146,7 @@ def add(
             "caller": caller,
             "key": _further(key, index) if index else key,
             "fingerprint": fingerprint,
+            "fingerprint_rule": FINGERPRINT_RULE,
             "job_pk": job.pk,
             "created_at": transaction.now,
         }

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from types import MappingProxyType
 from typing import Any
 
+from ipulse.models.partial_json import chosen_json
 from ipulse.spec import AnySpec, ExperimentSpec, spec_to_json
 from ipulse.spec.tile_fit import check_fit, tile_fit
 from ipulse_core import strict_json
@@ -17,6 +18,7 @@ from ipulse_service.datasets import references
 from ipulse_service.db.engine import Database, Transaction
 from ipulse_service.jobs import dependencies, idempotency, submitted_text, transitions
 from ipulse_service.jobs.dependencies import Dependency
+from ipulse_service.jobs.idempotency import Replay
 from ipulse_service.jobs.job import JobRow
 from ipulse_service.jobs.job_attributes import JobAttributes
 from ipulse_service.jobs.queue import admission
@@ -54,19 +56,18 @@ class Submission:
     after: tuple[Dependency, ...] = ()
     text: SubmittedText | None = None  # the client's own; comments do not make another job
 
-    def fingerprint(self) -> str:
-        """Returns a digest that is equal for equal jobs."""
-        fingerprint = self.resolved.sha256
-        given = (
-            (self.options, _DEFAULT_OPTIONS),
-            (self.attributes, _NO_ATTRIBUTES),
-            (self.start, None),
-        )
-        parts: list[Any] = [part for part, default in given if part != default]
-        for part in (*parts, *self.after):
-            text = strict_json.dumps(asdict(part)) + fingerprint
-            fingerprint = hashlib.sha256(text.encode()).hexdigest()
-        return fingerprint
+    def chosen(self) -> dict[str, Any]:
+        """Returns what makes this job another than one with defaults, as JSON.
+
+        Defaults are left out, so that another version, which has more of them, returns the same.
+        """
+        return {
+            "spec": chosen_json(self.resolved.spec),
+            **_chosen_fields(self.options),
+            **_chosen_fields(self.attributes),
+            **({} if self.start is None else {"start": _chosen_fields(self.start)}),
+            **({"after": [_chosen_fields(one) for one in self.after]} if self.after else {}),
+        }
 
 
 @dataclass(frozen=True)
@@ -74,7 +75,7 @@ class Submitted:
     """The job of a submission, and whether an earlier request with the same key created it."""
 
     job: JobRow
-    replayed: bool
+    replay: Replay
 
 
 def resolve(spec: AnySpec) -> ResolvedSpec:
@@ -98,15 +99,15 @@ def submit(database: Database, submission: Submission, caller: str, key: str | N
 
     Raises what `submit_all` raises.
     """
-    jobs, replayed = _once(
+    jobs, replay = _once(
         database, [submission], caller, key, lambda transaction: [_store(transaction, submission)]
     )
-    return Submitted(jobs[0], replayed)
+    return Submitted(jobs[0], replay)
 
 
 def submit_all(
     database: Database, submissions: Sequence[Submission], caller: str, key: str | None
-) -> tuple[list[JobRow], bool]:
+) -> tuple[list[JobRow], Replay]:
     """Stores several jobs in one transaction; returns them, and whether the key was used before.
 
     Raises `idempotency.KeyInUse` while another request with that key is under way, KeyReused if
@@ -124,19 +125,18 @@ def _once(
     caller: str,
     key: str | None,
     store: Callable[[Transaction], list[JobRow]],
-) -> tuple[list[JobRow], bool]:
+) -> tuple[list[JobRow], Replay]:
     for submission in submissions:
         if isinstance(submission.resolved.spec, ExperimentSpec):
             tile_fit(submission.resolved.spec)  # it is kept: all writers wait for the transaction
-    return idempotency.once(
-        database, caller, key, len(submissions), lambda: _fingerprint(submissions), store
-    )
+    wanted = [submission.chosen() for submission in submissions] if key is not None else []
+    return idempotency.once(database, caller, key, wanted, store)
 
 
-def _fingerprint(submissions: Sequence[Submission]) -> str:
-    """Returns the digest of a request: that of a single job is the job's own."""
-    prints = [submission.fingerprint() for submission in submissions]
-    return prints[0] if len(prints) == 1 else hashlib.sha256("".join(prints).encode()).hexdigest()
+def _chosen_fields(part: Any) -> dict[str, Any]:
+    """Returns the fields of a dataclass that differ from their defaults."""
+    values = asdict(part)
+    return {one.name: values[one.name] for one in fields(part) if values[one.name] != one.default}
 
 
 def _store_all(transaction: Transaction, submissions: Sequence[Submission]) -> list[JobRow]:

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
+from contextlib import suppress
 from dataclasses import dataclass
+from typing import Any
 
+from ipulse.models.partial_json import chosen_json
+from ipulse.spec import parse_spec
 from ipulse.sweeps import SweepConfig
 from ipulse.sweeps.config import InvalidSweep
 from ipulse_core import strict_json
 from ipulse_core.errors import InvalidInput, InvalidSpec, Problem
 from ipulse_service.db.engine import Database, Transaction
 from ipulse_service.jobs import submission
-from ipulse_service.jobs.idempotency import KeyReused
+from ipulse_service.jobs.idempotency import Replay, compare, fingerprint_of
 from ipulse_service.jobs.queue.needs import Needs
 from ipulse_service.jobs.submission import ResolvedSpec
 from ipulse_service.ops import in_specs
@@ -25,7 +28,7 @@ class CreatedSweep:
     """A sweep, and whether an earlier request with the same key created it."""
 
     sweep: SweepRow
-    replayed: bool
+    replay: Replay
 
 
 def create(database: Database, config: SweepConfig, caller: str, key: str | None) -> CreatedSweep:
@@ -35,7 +38,7 @@ def create(database: Database, config: SweepConfig, caller: str, key: str | None
     raises.
     """
     text = config_text(config)
-    fingerprint = hashlib.sha256(text.encode()).hexdigest()
+    fingerprint = fingerprint_of(_chosen(config))
     if config.added:
         detail = "write all values into `parameters`; the service keeps here what came later"
         raise InvalidSweep([Problem("/added", "unsupported", detail)])
@@ -45,10 +48,9 @@ def create(database: Database, config: SweepConfig, caller: str, key: str | None
             transaction.lock(f"sweep/{caller}/{key}")
             former = store.find_key(transaction, caller, key)
             if former is not None:
-                if former.fingerprint != fingerprint:
-                    detail = "use a new key for another sweep"
-                    raise KeyReused([Problem("/header/idempotency-key", "key_reused", detail)])
-                return CreatedSweep(former, replayed=True)
+                return CreatedSweep(
+                    former, compare(former, fingerprint, "use a new key for another sweep")
+                )
         check_admission(transaction, specs)
         sweep = store.add(
             transaction,
@@ -60,7 +62,15 @@ def create(database: Database, config: SweepConfig, caller: str, key: str | None
             caller,
             key,
         )
-    return CreatedSweep(sweep, replayed=False)
+    return CreatedSweep(sweep, Replay.FIRST)
+
+
+def _chosen(config: SweepConfig) -> dict[str, Any]:
+    """Returns a definition as JSON without defaults, with the order of its parameters."""
+    chosen = chosen_json(config)
+    with suppress(InvalidSpec):  # its parameters may make it valid
+        chosen["spec"] = chosen_json(parse_spec(config.spec))
+    return {**chosen, "order": list(config.parameters)}
 
 
 def _checked(config: SweepConfig) -> list[ResolvedSpec]:

@@ -51,6 +51,7 @@ class SweepRow(NamedTuple):
     name: str
     config: str  # JSON
     fingerprint: str
+    fingerprint_rule: int
     state: SweepState
     reason: SweepReason | None
     message: str

@@ -10,6 +10,7 @@ from ipulse_core import ids
 from ipulse_core.errors import Conflict, NotFound
 from ipulse_service.db.engine import Transaction
 from ipulse_service.db.tables import sweep_jobs, sweep_rungs, sweep_trials, sweeps
+from ipulse_service.jobs.idempotency import FINGERPRINT_RULE
 from ipulse_service.sweeps.rows import (
     SWEEP_COLUMNS,
     SweepRow,
@@ -45,6 +46,7 @@ def add(
         "name": name,
         "config": config,
         "fingerprint": fingerprint,
+        "fingerprint_rule": FINGERPRINT_RULE,
         "caller": caller,
         "key": key,
         "state": SweepState.RUNNING.value,

@@ -122,6 +122,7 @@ idempotency_keys = Table(
     Column("caller", String(64), primary_key=True),
     Column("key", String(255), primary_key=True),
     Column("fingerprint", String(64), nullable=False),
+    Column("fingerprint_rule", Integer, nullable=False, server_default="0"),  # 0: unknown
     Column("job_pk", ForeignKey("jobs.pk"), nullable=False, index=True),
     Column("created_at", BigInteger, nullable=False, index=True),
 )

@@ -24,7 +24,8 @@ sweeps = Table(
     Column("id", String(64), nullable=False, unique=True),  # also the group of its jobs
     Column("name", String(128), nullable=False),
     Column("config", Text, nullable=False),  # canonical JSON
-    Column("fingerprint", String(64), nullable=False),  # SHA-256 of the config as it was created
+    Column("fingerprint", String(64), nullable=False),  # of the config as it was created
+    Column("fingerprint_rule", Integer, nullable=False, server_default="0"),  # 0: unknown
     Column("caller", String(64), nullable=False),  # who created it
     Column("key", String(255)),  # the Idempotency-Key of its creation
     Column("state", String(32), nullable=False),

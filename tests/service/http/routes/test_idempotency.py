@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 import threading
+from typing import Any
 
+import httpx
 import pytest
+from pydantic import create_model
+from sqlalchemy import update
 
-from ipulse_service.jobs import idempotency
+from ipulse.models.partial_json import given_json
+from ipulse.spec import ExperimentSpec, NetworkSpec, TrainingSpec
+from ipulse_service.db import tables
+from ipulse_service.jobs import idempotency, submission
 from tests.service.http.routes.test_submission import changed, check_problem
 from tests.service.running import SPEC, InProcess
 
@@ -84,3 +91,70 @@ class TestIdempotencyKey:
         response = service.user.post("/v1/jobs", json=SPEC, headers=headers)
         problem = check_problem(response, 422)
         assert problem["errors"][0]["pointer"] == "/header/idempotency-key"
+
+
+class TestWhatIsTheSameRequest:
+    """A request is compared without defaults, which another version has more of."""
+
+    def post(self, service: InProcess, key: str, spec: Any, **query: Any) -> httpx.Response:
+        headers = {"idempotency-key": key}
+        return service.user.post("/v1/jobs", json=spec, headers=headers, params=query)
+
+    def test_defaults_may_be_written_or_left_out(self, service: InProcess) -> None:
+        """As clients of 0.1 and 0.2, which write them all, and as a client of this version."""
+        first = self.post(service, "defaults", SPEC)
+        whole = first.json()["spec"]
+        assert whole != SPEC
+        again = self.post(service, "defaults", whole)
+        assert again.json()["id"] == first.json()["id"]
+        assert "idempotency-compared" not in again.headers
+
+    def test_a_field_of_a_later_version_changes_nothing_with_its_default(
+        self, service: InProcess, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Two replicas of neighbouring versions see the same request."""
+        options = {"priority": 3}
+        first = self.post(service, "neighbours", SPEC, **options)
+        newer = create_model("NewerTraining", __base__=TrainingSpec, momentum=(float, 0.5))
+        network = create_model("NewerNetwork", __base__=NetworkSpec, dales_law=(bool, False))
+        fields = {"training": (newer, newer()), "network": (network, ...)}
+        later = create_model("NewerSpec", __base__=ExperimentSpec, **fields)  # type: ignore[call-overload]
+        resolve = submission.resolve
+        monkeypatch.setattr(
+            submission,
+            "resolve",
+            lambda spec: resolve(later.model_validate(given_json(spec))),
+        )
+        again = self.post(service, "neighbours", SPEC, **options)
+        assert again.json()["id"] == first.json()["id"]
+        assert again.headers["idempotency-replayed"] == "true"
+
+    def test_kinds_with_their_defaults_are_different(self, service: InProcess) -> None:
+        for kind in ("sgd", "adamw"):
+            spec = {**SPEC, "training": {"optimizer": {"kind": kind}}}
+            response = self.post(service, "kinds", spec)
+        assert check_problem(response, 422)["code"] == "idempotency_key_reused"
+
+    @pytest.mark.parametrize("query", [{"priority": 3}, {"tag": "a"}, {"run_seconds": 60}])
+    def test_other_options_are_another_request(
+        self, service: InProcess, query: dict[str, Any]
+    ) -> None:
+        key = f"options-{next(iter(query))}"
+        assert self.post(service, key, SPEC).status_code == 202
+        assert check_problem(self.post(service, key, SPEC, **query), 422)
+
+    @pytest.mark.parametrize("rule", [0, 99])
+    def test_a_key_of_another_version_returns_its_job_and_says_so(
+        self, service: InProcess, rule: int
+    ) -> None:
+        key = f"rule-{rule}"
+        first = self.post(service, key, SPEC)
+        with service.database.write() as transaction:
+            stored = tables.idempotency_keys
+            of_key = update(stored).where(stored.c.key == key)
+            values = {"fingerprint": "f" * 64, "fingerprint_rule": rule}
+            transaction.connection.execute(of_key.values(values))
+        again = self.post(service, key, SPEC)
+        assert (again.status_code, again.json()["id"]) == (202, first.json()["id"])
+        assert again.headers["idempotency-replayed"] == "true"
+        assert again.headers["idempotency-compared"] == "false"

@@ -15,7 +15,7 @@ from ipulse_service.http import problems
 from ipulse_service.http.caller import Caller
 from ipulse_service.http.dependencies import DIGITS, CurrentCaller, JobId, State
 from ipulse_service.http.payloads import BatchRoute, SpecRoute
-from ipulse_service.http.responses import job_detail
+from ipulse_service.http.responses import REPLAY_HEADERS, job_detail, mark_replay
 from ipulse_service.http.routes.jobs.submit_query import SubmitQuery
 from ipulse_service.http.schemas.jobs.batches import BatchedJob, BatchRequest, SubmittedBatch
 from ipulse_service.http.schemas.jobs.job_requests import (
@@ -36,6 +36,7 @@ from ipulse_service.ops import in_specs
 RETRY_AFTER_SECONDS = 1  # of a job that was just accepted
 
 _SPEC_ERRORS = problems.documented(404, 409, 413, 415, 422)
+_SUBMISSION = {202: {"headers": REPLAY_HEADERS}, **_SPEC_ERRORS}
 
 router = APIRouter(prefix="/v1", tags=["jobs"], route_class=SpecRoute)
 batch_router = APIRouter(prefix="/v1", tags=["jobs"], route_class=BatchRoute)
@@ -51,7 +52,7 @@ async def _body_text(request: Request) -> SubmittedText:
     status_code=202,
     summary="Submit a job",
     response_description="The job is stored.",
-    responses=_SPEC_ERRORS,
+    responses=_SUBMISSION,
 )
 def submit_job(
     spec: JobSpec,
@@ -66,7 +67,8 @@ def submit_job(
 ) -> JobDetail:
     """Submits a spec. The job is stored on disk before the response is sent, and will run.
 
-    Within 24 hours the same Idempotency-Key returns the same job. While another request with the
+    Within 24 hours the same Idempotency-Key returns the same job. A spec with other values is
+    refused; fields with their defaults may be written or left out. While another request with the
     key is in progress, the response is 409 with Retry-After. A Poplar program and
     a custom op need a token with the flag `submit_code`.
     """
@@ -89,7 +91,7 @@ def submit_job(
     status_code=202,
     summary="Submit several jobs",
     response_description="All of the jobs are stored.",
-    responses=_SPEC_ERRORS,
+    responses=_SUBMISSION,
 )
 def submit_batch(
     request: BatchRequest,
@@ -109,11 +111,10 @@ def submit_batch(
         _check_rights(caller, job.spec)
     key = None if idempotency_key is None else check_key(idempotency_key)
     wanted = [job.submission() for job in request.jobs]
-    jobs, replayed = submission.submit_all(state.database, wanted, caller.name, key)
+    jobs, replay = submission.submit_all(state.database, wanted, caller.name, key)
     log.bind(jobs=str(len(jobs)))
     attempts: dict[int, list[leases.AttemptRow]] = {}
-    if replayed:
-        response.headers["idempotency-replayed"] = "true"
+    if mark_replay(response, replay):
         with state.database.read() as transaction:
             attempts = {job.pk: leases.of_job(transaction, job.pk) for job in jobs}
     return SubmittedBatch(
@@ -132,7 +133,7 @@ def submit_batch(
     status_code=202,
     summary="Train a job for more epochs",
     response_description="The new job is stored.",
-    responses=_SPEC_ERRORS,
+    responses=_SUBMISSION,
 )
 def continue_job(
     job_id: JobId,
@@ -213,8 +214,7 @@ def _accepted(state: AppState, submitted: Submitted, response: Response) -> JobD
     job = submitted.job
     log.bind(job=job.id)
     attempts = []
-    if submitted.replayed:
-        response.headers["idempotency-replayed"] = "true"
+    if mark_replay(response, submitted.replay):
         with state.database.read() as transaction:
             attempts = leases.of_job(transaction, job.pk)
     detail = job_detail(response, job, attempts)

@@ -15,6 +15,7 @@ from ipulse_service.http import etags, pagination, problems
 from ipulse_service.http.dependencies import DIGITS, CurrentCaller, State
 from ipulse_service.http.pagination import DEFAULT_PAGE, MAX_PAGE
 from ipulse_service.http.payloads import JSONRoute
+from ipulse_service.http.responses import REPLAY_HEADERS, mark_replay
 from ipulse_service.http.schemas.sweeps.sweeps import SweepDetail, SweepInfo, SweepList
 from ipulse_service.http.schemas.sweeps.trials import TrialInfo, TrialList
 from ipulse_service.http.state import AppState
@@ -64,7 +65,7 @@ router = APIRouter(prefix="/v1/sweeps", tags=["sweeps"], route_class=SweepRoute)
     status_code=201,
     summary="Create a sweep",
     response_description="The sweep is stored, and its trials begin.",
-    responses=problems.documented(409, 413, 415, 422),
+    responses={201: {"headers": REPLAY_HEADERS}, **problems.documented(409, 413, 415, 422)},
 )
 def create_sweep(
     config: SweepConfig,
@@ -84,8 +85,7 @@ def create_sweep(
         caller.check_submits_code()
     key = None if idempotency_key is None else check_key(idempotency_key)
     created = creation.create(state.database, config, caller.name, key)
-    if created.replayed:
-        response.headers["idempotency-replayed"] = "true"
+    mark_replay(response, created.replay)
     response.headers["location"] = f"/v1/sweeps/{created.sweep.id}"
     return detail(state, created.sweep.id, response)
 
