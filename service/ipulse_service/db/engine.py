@@ -11,6 +11,7 @@ from functools import cached_property, lru_cache
 from sqlalchemy import Connection, delete, insert, make_url
 from sqlalchemy.exc import (
     DatabaseError,
+    DBAPIError,
     InterfaceError,
     InternalError,
     OperationalError,
@@ -152,6 +153,10 @@ class Database:
         with self._translate_errors(), self.backend.migrating(), self.write() as transaction:
             yield transaction
 
+    def is_fault_of_code(self, error: DBAPIError) -> bool:
+        """Returns whether a constraint or a statement is wrong, and not the database fails."""
+        return type(error) not in _TROUBLE or self.backend.is_wrong_statement(error)
+
     def close(self) -> None:
         """Closes all connections."""
         self.backend.close()
@@ -163,8 +168,8 @@ class Database:
         except TimeoutError as error:
             raise Unavailable("the database is busy; try again in a few seconds") from error
         except (DatabaseError, InterfaceError) as error:
-            if type(error) not in _TROUBLE:
-                raise  # a constraint or a statement is wrong: an error of this code
+            if self.is_fault_of_code(error):
+                raise
             # The driver's message is for the operator of the service.
             name = self.url.render_as_string(hide_password=True)
             facts = {"error": str(error.orig).strip(), "database": name}

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 
 from sqlalchemy import URL, Connection, create_engine, text
+from sqlalchemy.exc import DBAPIError
 
 from ipulse.install_hint import install_hint
 from ipulse_core.errors import MissingDependency
@@ -104,6 +105,10 @@ class PostgreSQL:
 
     def checkpoint(self) -> None:
         """Does nothing: the server does so by itself."""
+
+    def is_wrong_statement(self, _error: DBAPIError) -> bool:
+        """Returns False: the driver has a class of its own for these errors."""
+        return False
 
     def close(self) -> None:
         """Closes all connections."""

@@ -6,6 +6,7 @@ import fcntl
 import logging
 import os
 import shutil
+import sqlite3
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from sqlalchemy import URL, Connection, create_engine, event
+from sqlalchemy.exc import DBAPIError
 
 from ipulse_core.errors import Unavailable
 from ipulse_core.worker_faults import errors_name
@@ -132,6 +134,11 @@ class SQLite:
         for _ in range(min(free, PAGES_AT_ONCE)):  # the driver executes one step, which is a page
             connection.exec_driver_sql("PRAGMA incremental_vacuum(1)")
         return free > PAGES_AT_ONCE
+
+    def is_wrong_statement(self, error: DBAPIError) -> bool:
+        """Returns whether an error is about a statement, such as one with an unknown column."""
+        # SQLITE_ERROR is the code of nothing else; the driver calls it an operational error.
+        return getattr(error.orig, "sqlite_errorcode", None) == sqlite3.SQLITE_ERROR
 
     def close(self) -> None:
         """Closes all connections."""

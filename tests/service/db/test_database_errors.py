@@ -14,7 +14,7 @@ from ipulse_service.db.engine import Database
 from ipulse_service.db.tables import outbox
 
 BREAKS = {
-    "sqlite": "SELECT nowhere FROM jobs WHERE id = :x",
+    "sqlite": "DELETE FROM jobs WHERE id = :x",  # from a connection that may only read
     "postgresql": "SELECT pg_terminate_backend(pg_backend_pid()), CAST(:x AS text)",
 }
 
@@ -23,7 +23,11 @@ def test_a_client_gets_a_hint_and_the_log_the_cause(
     database: Database, caplog: pytest.LogCaptureFixture
 ) -> None:
     """A driver's words hold statements, and those of PostgreSQL process ids."""
-    statement = text(BREAKS[database.url.get_backend_name()])
+    kind = database.url.get_backend_name()
+    if kind == "sqlite":
+        with database.read() as transaction:
+            transaction.connection.exec_driver_sql("PRAGMA query_only = 1")
+    statement = text(BREAKS[kind])
     with pytest.raises(Unavailable) as raised, database.read() as transaction:
         transaction.connection.execute(statement, {"x": "secret"})
     cause = raised.value.__cause__

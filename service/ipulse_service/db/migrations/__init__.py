@@ -18,9 +18,11 @@ from sqlalchemy import (
     inspect,
     select,
 )
+from sqlalchemy.exc import DBAPIError
 
 from ipulse_core.errors import Unavailable
 from ipulse_service.db.engine import Database, Transaction
+from ipulse_service.db.schema_check import check_schema
 from ipulse_service.db.tables import metadata
 
 _VERSIONS = Path(__file__).parent / "versions"
@@ -34,9 +36,10 @@ _REVISION = Table(
 
 
 def upgrade(database: Database) -> None:
-    """Upgrades the schema to the newest revision; a killed upgrade changes nothing.
+    """Upgrades the schema to the newest revision; a killed or failed upgrade changes nothing.
 
-    Raises Unavailable if the schema is newer than this code.
+    Raises Unavailable if the schema is newer than this code, if a revision does not fit the tables,
+    and if they are not those of the code in the end.
     """
     with database.migrating() as transaction:
         transaction.lock("migration", patiently=True)  # a large database takes its time
@@ -50,7 +53,17 @@ def upgrade(database: Database) -> None:
         if present is None:
             _create(transaction)
         elif present != newest():
-            migrate(transaction)
+            try:
+                migrate(transaction)
+            except DBAPIError as error:
+                if not database.is_fault_of_code(error):
+                    raise
+                raise Unavailable(
+                    f"the database cannot be upgraded from revision {present}, because its tables "
+                    f"are not those of that revision: {str(error.orig).strip()}. Nothing was "
+                    "changed: repair the table, or restore an older backup"
+                ) from error
+        check_schema(transaction.connection)
 
 
 def newest() -> str:
