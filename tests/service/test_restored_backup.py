@@ -1,39 +1,63 @@
-"""An old copy of the database is put back by the commands of docs/guides/backup.md."""
+"""An old copy is put back by the commands of docs/guides/backup.md."""
 
 from __future__ import annotations
 
 import re
-import shlex
+import secrets
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import httpx
 
+from ipulse.stack import tls
 from ipulse.stack.redis_server import RedisServer
+from ipulse_core.messages import AGENT_PREFIX
 from ipulse_service.selftest.postgresql import programs
 from ipulse_service.settings import Settings
 
 from .agents import METRIC, Attempt, line, phase
 from .conditions import eventually
+from .joined import join_token
 from .running import ROOT, InProcess, settings_for
 
 PAGE = ROOT / "docs" / "guides" / "backup.md"
+BACK_UP, RESTORE = "# Back up and restore", "Restore"
 KEY = {"idempotency-key": "after-the-copy"}
 
 
-def run(kind: str, which: int, settings: Settings) -> None:
-    """The page's first command of this kind copies, its second puts back."""
-    commands = re.findall(rf"^(.*{kind}.*)$", PAGE.read_text(), re.M)
-    assert len(commands) == 2
+def run(section: str, settings: Settings, copy: Path, home: Path | None = None) -> None:
+    """Runs the page's commands as they are written, from a shell whose files are for everybody."""
+    blocks = re.findall(r"```sh\n(.*?)```", _section(section), re.S)
+    [commands, of_postgresql] = blocks
+    if not settings.database_url.startswith("sqlite"):
+        commands, replaced = re.subn(r"python3 .*\n", of_postgresql, commands)
+        assert replaced == 1
     words = {
-        "HOME": str(settings.home),
-        "COPY": str(settings.home / "copy"),
+        "HOME": str(home or settings.home),
+        "COPY": str(copy),
         "DATABASE_URL": settings.database_url,
     }
-    command = re.sub("|".join(words), lambda match: words[match[0]], commands[which])
-    path = f"{programs()}:/usr/bin:/bin"
-    subprocess.run(shlex.split(command), check=True, timeout=60, env={"PATH": path})
+    script = re.sub(r"\b(HOME|COPY|DATABASE_URL)\b", lambda match: words[match[0]], commands)
+    path = f"{programs()}:{Path(sys.executable).parent}:/usr/bin:/bin"
+    command = ["sh", "-euc", f"umask 022\n{script}"]
+    subprocess.run(command, check=True, timeout=60, env={"PATH": path})
+
+
+def _section(name: str) -> str:
+    """Returns the part of the page under a heading of the second level, or before the first."""
+    parts = re.split(r"^## ", PAGE.read_text(), flags=re.M)
+    return next(part for part in parts if part.startswith(name))
+
+
+def client_with(service: InProcess, secret: str) -> httpx.Client:
+    """Returns an agent's client, which trusts the certificate of the service."""
+    client = service.client()
+    client.headers.update(
+        {"authorization": f"Bearer {secret}", "user-agent": AGENT_PREFIX + "0.0.1"}
+    )
+    return client
 
 
 def weights_of(service: InProcess, job_id: str) -> bytes:
@@ -75,7 +99,7 @@ def test_jobs_of_the_copy_end_and_later_ones_are_refused(
 ) -> None:
     bounds = {"retry_seconds": 0.02, "lease_seconds": 600.0}  # none ends before its time
     settings = settings_for(home, redis_server.url, **bounds, **database_settings)
-    kind = "sqlite3" if settings.database_url.startswith("sqlite") else "pg_"
+    copy = home.parent / "copy"
     with InProcess(settings) as service:
         ended, running, queued = (service.submit()["id"] for _ in range(3))
         complete(service.attempt(ended))
@@ -83,7 +107,7 @@ def test_jobs_of_the_copy_end_and_later_ones_are_refused(
         under_way.report(phase("prepare"), line("one"))
         under_way.put("c", "checkpoint", b"an early checkpoint")
         revoked, of_revoked = token(service, "revoked later")
-        run(kind, 0, settings)
+        run(BACK_UP, settings, copy)
 
         under_way.report(line("two"), METRIC)
         under_way.put("c", "checkpoint", b"a later checkpoint")
@@ -95,7 +119,7 @@ def test_jobs_of_the_copy_end_and_later_ones_are_refused(
         at_work = service.attempt(later)
         service.user.delete(f"/v1/tokens/{revoked}")
         _, of_later = token(service, "issued later")
-    run(kind, 1, settings)
+    run(RESTORE, settings, copy)
 
     # PostgreSQL's clock may have been set meanwhile: no lease expires for one length from now.
     with InProcess(settings.model_copy(update={"lease_seconds": 8.0})) as service:
@@ -129,3 +153,43 @@ def test_jobs_of_the_copy_end_and_later_ones_are_refused(
         # The clean-up takes nothing that a row needs.
         service.state.housekeeper.clean_up()
         assert weights_of(service, ended) == f"weights of {ended}".encode()
+
+
+def test_tokens_and_joined_agents_go_on_with_a_restored_home(
+    redis_server: RedisServer, home: Path, database_settings: dict[str, Any]
+) -> None:
+    settings = settings_for(home, redis_server.url, lease_seconds=600.0, **database_settings)
+    certificate, key = tls.self_signed(home)
+    secured = {"tls_certificate": certificate, "tls_key": key}
+    with InProcess(settings.model_copy(update=secured)) as service:
+        _, issued = token(service, "of a colleague")
+        agent = {"name": "joined", "instance": secrets.token_urlsafe(32)}
+        with client_with(service, join_token(service)["token"]) as machine:
+            agents_token = machine.post("/v1/worker/join", json=agent).json()["token"]
+        job_id = service.submit()["id"]
+        with client_with(service, agents_token) as worker:
+            body = {"job_id": job_id, "agent": "joined", "device_kinds": ["cpu"]}
+            claim = worker.post("/v1/worker/claims", json=body).json()
+        job_id = claim["job_id"]  # the first in the queue, which another test may have left
+        pin = tls.digest_of(certificate)
+        run(BACK_UP, settings, home.parent / "copy")
+    private = [path for path in (home.parent / "copy").rglob("*") if path.stat().st_mode & 0o077]
+    assert private == []
+
+    other = home.parent / "new"
+    run(RESTORE, settings, home.parent / "copy", other)
+    kept = [path for path in other.rglob("*") if path.is_file() and path.stat().st_mode & 0o077]
+    assert kept == []
+    names = ("token", "worker-token", certificate.name, key.name)
+    assert all((other / name).read_bytes() == (home / name).read_bytes() for name in names)
+    settings = Settings(**{**settings.model_dump(exclude_unset=True), "home": other})
+    certificate, key = tls.self_signed(other)  # as `ipulse up --tls`: the pair that is there
+    assert tls.digest_of(certificate) == pin
+    secured = {"tls_certificate": certificate, "tls_key": key}
+    with InProcess(settings.model_copy(update=secured)) as service:
+        old = home / "token"
+        with service.client(old) as user:
+            assert user.get(f"/v1/jobs/{job_id}").json()["state"] == "preparing"
+        assert status(service, issued) == 200
+        with client_with(service, agents_token) as worker:
+            assert complete(Attempt(worker, claim))["state"] == "succeeded"
