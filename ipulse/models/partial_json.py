@@ -14,7 +14,7 @@ from pydantic_core import to_jsonable_python
 
 from ipulse_core import strict_json
 
-# Whether a field of a model is part of the document, from its name and its value as JSON.
+# Decides from the name of a field and its value as JSON if it is part of the document.
 _Included = Callable[[BaseModel, str, Any], bool]
 
 

@@ -25,8 +25,8 @@ from ipulse_service.jobs.job import JobRow
 
 WAIT_SECONDS = 1.0  # for another request with the same key
 KEY_MS = 24 * 3_600_000  # a key returns its jobs for a day
-# Of `fingerprint_of`; 0: unknown, of a version whose fingerprints had its defaults. A change of
-# the rule is a change of this number.
+# The rule of `fingerprint_of`, to be counted up with each change of it. 0 is unknown: fingerprints
+# of earlier versions had their defaults.
 FINGERPRINT_RULE = 1
 
 # Built once: building a statement takes SQLAlchemy longer than the database takes to run it.
@@ -43,7 +43,7 @@ _DELETE: Delete = delete(idempotency_keys).where(*_OF_KEY)
 
 
 class Replay(Enum):
-    """Whether a request with an Idempotency-Key was repeated."""
+    """The first request with an Idempotency-Key, or a repetition."""
 
     FIRST = "first"
     SAME = "same"

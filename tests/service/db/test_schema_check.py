@@ -127,7 +127,7 @@ def test_a_difference_is_fatal_and_named_if_it_matters(
 def test_a_revision_that_does_not_fit_changes_nothing_and_is_one_sentence(
     database: Database,
 ) -> None:
-    """As in a home of a commit between two revisions that were numbered again."""
+    """Revisions were numbered again between some commits: a home of these has other tables."""
     _run(database, "UPDATE alembic_version SET version_num = '0035'")
     with pytest.raises(Unavailable, match="revision 0035") as raised:
         migrations.upgrade(database)

@@ -1,4 +1,4 @@
-"""Homes of earlier versions open with this one: nothing is lost, and every job goes on."""
+"""Homes of earlier versions open with this one: nothing is lost, and every job continues."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_every_job_is_there_and_goes_on(stored: StoredHome, redis_server: RedisS
         check_jobs(stored, service)
         resumed = service.user.post(f"/v1/jobs/{stored.job('paused')['id']}/resume")
         assert resumed.status_code == 200, resumed.text
-        # Its agent is gone, and its lease lasts for its whole length after the start.
+        # The agent is gone, and the lease lasts for its whole length after the start.
         running = stored.job("running")["id"]
         eventually(lambda: service.job(running)["state"] == "queued")
     with opened(stored, redis_server, lease_seconds=600.0) as service:

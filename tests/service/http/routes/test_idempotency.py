@@ -101,7 +101,7 @@ class TestWhatIsTheSameRequest:
         return service.user.post("/v1/jobs", json=spec, headers=headers, params=query)
 
     def test_defaults_may_be_written_or_left_out(self, service: InProcess) -> None:
-        """As clients of 0.1 and 0.2, which write them all, and as a client of this version."""
+        """Clients of 0.1 and 0.2 write them all, those of this version none."""
         first = self.post(service, "defaults", SPEC)
         whole = first.json()["spec"]
         assert whole != SPEC
