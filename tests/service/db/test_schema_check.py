@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from tests.service.postgresql_server import PostgreSQLServer
 from tests.service.running import InProcess, settings_for
 
 VERSIONS = Path(migrations.__file__).parent / "versions"
+BEFORE = "0038"  # the revision before the one that repairs
 FROZEN = Path(__file__).parent / "revisions.sha256"
 
 # Tables as the first form of revision 0010 left them: a home of it has them at any later revision.
@@ -60,12 +62,16 @@ def database_settings(request: pytest.FixtureRequest) -> dict[str, str]:
 
 
 @pytest.fixture
-def of_revision_36(database: Database) -> Database:
+def before(
+    database_settings: dict[str, str], tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Database]:
     """A database before the revision that repairs the first form of 0010."""
+    file = tmp_path_factory.mktemp("database") / "ipulse.db"
+    database = Database(database_settings.get("database_url", f"sqlite:///{file}"))
     with database.write() as transaction:
-        transaction.connection.exec_driver_sql("DELETE FROM alembic_version")
-        transaction.connection.exec_driver_sql("INSERT INTO alembic_version VALUES ('0036')")
-    return database
+        migrations.migrate(transaction, to=BEFORE)
+    yield database
+    database.close()
 
 
 def _run(database: Database, *statements: str) -> None:
@@ -85,19 +91,19 @@ def _faults(database: Database) -> list[Any]:
 class TestTheFirstFormOfRevision10:
     """Both forms become the same tables, and faults of agents are kept."""
 
-    def test_it_is_repaired(self, of_revision_36: Database) -> None:
-        _run(of_revision_36, *FIRST_FORM)
-        migrations.upgrade(of_revision_36)
+    def test_it_is_repaired(self, before: Database) -> None:
+        _run(before, *FIRST_FORM)
+        migrations.upgrade(before)
         full = ("full", "disk_full", "no space", 7)
-        assert _faults(of_revision_36) == [full, ("idle", None, None, None)]
-        with pytest.raises(DBAPIError), of_revision_36.read() as transaction:
+        assert _faults(before) == [full, ("idle", None, None, None)]
+        with pytest.raises(DBAPIError), before.read() as transaction:
             transaction.connection.execute(text("SELECT * FROM agent_faults"))
 
-    def test_the_second_form_stays_as_it_is(self, of_revision_36: Database) -> None:
+    def test_the_second_form_stays_as_it_is(self, before: Database) -> None:
         agent = "INSERT INTO agents (name, device_kinds, seen_at, fault_reason, fault_since)"
-        _run(of_revision_36, f"{agent} VALUES ('full', '[]', 1, 'disk_full', 7)")
-        migrations.upgrade(of_revision_36)
-        assert _faults(of_revision_36) == [("full", "disk_full", None, 7)]
+        _run(before, f"{agent} VALUES ('full', '[]', 1, 'disk_full', 7)")
+        migrations.upgrade(before)
+        assert _faults(before) == [("full", "disk_full", None, 7)]
 
 
 @both

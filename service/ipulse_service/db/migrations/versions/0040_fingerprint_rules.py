@@ -5,12 +5,12 @@ from __future__ import annotations
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0039"
-down_revision = "0038"
+revision = "0040"
+down_revision = "0039"
 
 
 def upgrade() -> None:
-    """Upgrades to revision 0039."""
+    """Upgrades to revision 0040."""
     for table in ("idempotency_keys", "sweeps"):
         op.add_column(
             table, sa.Column("fingerprint_rule", sa.Integer(), nullable=False, server_default="0")
