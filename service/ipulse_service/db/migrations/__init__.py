@@ -58,9 +58,10 @@ def upgrade(database: Database) -> None:
             except DBAPIError as error:
                 if not database.is_fault_of_code(error):
                     raise
+                reason = str(error.orig).partition("\n")[0]
                 raise Unavailable(
                     f"the database cannot be upgraded from revision {present}, because its tables "
-                    f"are not those of that revision: {str(error.orig).strip()}. Nothing was "
+                    f"are not those of that revision: {reason}. Nothing was "
                     "changed: repair the table, or restore an older backup"
                 ) from error
         check_schema(transaction.connection)
