@@ -32,7 +32,7 @@ from tests.service.postgresql_server import PostgreSQLServer
 
 ROOT = Path(__file__).resolve().parents[3]
 HOMES = Path(__file__).parent / "homes"
-WAIT_SECONDS = 300
+WAIT_SECONDS = 900  # a busy machine imports TensorFlow in minutes
 
 _DATA = {"kind": "digits", "samples": 100, "steps": 10}
 _NETWORK = {"layers": [{"neurons": 4}]}
@@ -163,7 +163,13 @@ class _Filling:
         self._client.post(f"/v1/jobs/{job_id}/{verb}").raise_for_status()
 
     def _wait(self, job_id: str, state: str) -> None:
-        _until(lambda: self._client.get(f"/v1/jobs/{job_id}").json()["state"] == state)
+        def is_reached() -> bool:
+            job = self._client.get(f"/v1/jobs/{job_id}").json()
+            if job["state"] == "failed":
+                raise RuntimeError(f"the job failed: {job['reason']}: {job['message']}")
+            return bool(job["state"] == state)
+
+        _until(is_reached)
 
     def _wait_for_checkpoint(self, job_id: str) -> None:
         def has_one() -> bool:
