@@ -6,10 +6,13 @@ import time
 from typing import Any
 
 import pytest
+from sqlalchemy import update
 
+from ipulse_service.db import tables
 from tests.service.http.routes.test_submission import check_problem
 from tests.service.running import SPEC, InProcess
 from tests.service.sweeps.sweeping import (
+    GRID,
     NEURONS,
     RATE,
     begun,
@@ -55,6 +58,28 @@ def test_the_same_key_creates_one_sweep(service: InProcess) -> None:
     other = service.user.post("/v1/sweeps", json=config(seed=9), headers=headers)
     assert check_problem(other, 422)["code"] == "idempotency_key_reused"
     service.user.post(f"/v1/sweeps/{first.json()['id']}/stop")
+
+
+def test_a_key_of_a_sweep_is_compared_without_defaults(service: InProcess) -> None:
+    headers = {"idempotency-key": f"sweep-{time.monotonic_ns()}"}
+    first = service.user.post("/v1/sweeps", json=config(), headers=headers).json()
+    whole = service.user.post("/v1/jobs:validate", json=SPEC).json()["spec"]
+    defaults = {"spec": whole, "method": "grid", "together": [], "priority": 0}
+    again = service.user.post("/v1/sweeps", json=config(**defaults), headers=headers)
+    assert again.json()["id"] == first["id"]
+    assert "idempotency-compared" not in again.headers
+    reordered = config(parameters=dict(reversed(GRID.items())))
+    other = service.user.post("/v1/sweeps", json=reordered, headers=headers)
+    assert check_problem(other, 422)["code"] == "idempotency_key_reused"
+
+    of_another_version = {"fingerprint": "f" * 64, "fingerprint_rule": 0}
+    with service.database.write() as transaction:
+        this = update(tables.sweeps).where(tables.sweeps.c.id == first["id"])
+        transaction.connection.execute(this.values(of_another_version))
+    again = service.user.post("/v1/sweeps", json=config(), headers=headers)
+    assert (again.status_code, again.json()["id"]) == (201, first["id"])
+    assert again.headers["idempotency-compared"] == "false"
+    service.user.post(f"/v1/sweeps/{first['id']}/stop")
 
 
 def test_deleted_jobs_leave_their_results(service: InProcess) -> None:
