@@ -9,6 +9,8 @@ import pytest
 
 from ipulse.client import Client
 from tests.ipulse.cli.conftest import SPEC, Run
+from tests.ipulse.client.samples import job
+from tests.ipulse.scripted_server import ScriptedServer, json_answer
 
 
 class TestValidate:
@@ -69,6 +71,20 @@ class TestValidate:
 
 
 class TestSubmit:
+    def test_a_spec_is_sent_as_it_was_written(self, offline: Run, tmp_path: Path) -> None:
+        """Defaults are those of the service, which may have another version."""
+        file, token = tmp_path / "spec.yaml", tmp_path / "token"
+        file.write_text("version: 1\nnetwork: {layers: [{neurons: 8}]}\n")
+        token.write_text("t")
+        accepted = json_answer({"jobs": [{"pointer": "/jobs/0", "job": job()}]}, 202)
+        with ScriptedServer(lambda _: accepted) as server:
+            at = ["--url", server.url, "--token-file", str(token)]
+            ran = offline("submit", str(file), "--set", "seed=3", "--key", "mine", *at)
+            assert ran.code == 0, ran.err
+            (request,) = server.requests
+        [sent] = json.loads(request.body)["jobs"]
+        assert sent["spec"] == {"version": 1, "network": {"layers": [{"neurons": 8}]}, "seed": 3}
+
     def test_the_id_is_all_that_is_printed(self, run: Run, client: Client, spec_file: Path) -> None:
         ran = run("submit", str(spec_file))
         assert (ran.code, ran.err) == (0, "")
