@@ -55,10 +55,17 @@ def _is_tag(model: type[BaseModel], name: str) -> bool:
 
 
 @cache
-def _default(model: type[BaseModel], name: str) -> Any:
-    """Returns the default of a field as JSON."""
-    default = model.model_fields[name].get_default(call_default_factory=True)
-    return to_jsonable_python(default)
+def _fixed_default(model: type[BaseModel], name: str) -> Any:
+    return to_jsonable_python(model.model_fields[name].get_default(call_default_factory=True))
+
+
+def _default(model: BaseModel, name: str) -> Any:
+    """Returns the default of a field as JSON; some depend on other fields of the model."""
+    field = type(model).model_fields[name]
+    if not field.default_factory_takes_validated_data:
+        return _fixed_default(type(model), name)
+    values = {other: getattr(model, other) for other in type(model).model_fields}
+    return to_jsonable_python(field.get_default(call_default_factory=True, validated_data=values))
 
 
 def _is_given(model: BaseModel, name: str, _value: Any) -> bool:
@@ -68,6 +75,6 @@ def _is_given(model: BaseModel, name: str, _value: Any) -> bool:
 def _is_chosen(model: BaseModel, name: str, value: Any) -> bool:
     if type(model).model_fields[name].is_required():
         return True
-    default = _default(type(model), name)
+    default = _default(model, name)
     # In Python, 1 is equal to true.
     return bool(value != default) or strict_json.dumps(value) != strict_json.dumps(default)

@@ -19,6 +19,7 @@ from ipulse.spec import (
     spec_to_json,
 )
 from ipulse.spec.document.file import read_spec_file
+from ipulse.sweeps import parse_sweep
 
 EXAMPLES = sorted((Path(__file__).resolve().parents[3] / "examples").glob("*.yaml"))
 
@@ -51,3 +52,12 @@ def test_only_what_was_given_is_in_a_document() -> None:
 def test_a_default_that_was_written_is_not_chosen(changes: dict[str, Any], is_chosen: bool) -> None:
     spec = parse_spec({"version": 1, "network": {"layers": [{"neurons": 4}]}, **changes})
     assert (next(iter(changes)) in chosen_json(spec)) == is_chosen
+
+
+def test_a_default_may_depend_on_another_field() -> None:
+    sweep = {"sweep": "a", "spec": {}, "parameters": {"/seed": {"values": [1, 2]}}}
+    of_error = {**sweep, "objective": {"metric": "test_mae"}}
+    written = {**sweep, "objective": {"metric": "test_mae", "goal": "minimize"}}
+    other = {**sweep, "objective": {"metric": "test_mae", "goal": "maximize"}}
+    chosen = [chosen_json(parse_sweep(document)) for document in (of_error, written, other)]
+    assert chosen[0] == chosen[1] != chosen[2]
