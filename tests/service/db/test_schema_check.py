@@ -21,7 +21,7 @@ from tests.service.postgresql_server import PostgreSQLServer
 from tests.service.running import InProcess, settings_for
 
 VERSIONS = Path(migrations.__file__).parent / "versions"
-BEFORE = "0038"  # the revision before the one that repairs
+BEFORE = "0039"  # the revision before the one that repairs
 FROZEN = Path(__file__).parent / "revisions.sha256"
 
 # Tables as the first form of revision 0010 left them: a home of it has them at any later revision.

@@ -5,12 +5,12 @@ from __future__ import annotations
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0040"
-down_revision = "0039"
+revision = "0041"
+down_revision = "0040"
 
 
 def upgrade() -> None:
-    """Upgrades to revision 0040."""
+    """Upgrades to revision 0041."""
     for table in ("idempotency_keys", "sweeps"):
         op.add_column(
             table, sa.Column("fingerprint_rule", sa.Integer(), nullable=False, server_default="0")

@@ -7,8 +7,8 @@ from typing import Any
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0039"
-down_revision = "0038"
+revision = "0040"
+down_revision = "0039"
 
 _COLUMNS: dict[str, sa.types.TypeEngine[Any]] = {
     "reason": sa.String(64),
@@ -18,7 +18,7 @@ _COLUMNS: dict[str, sa.types.TypeEngine[Any]] = {
 
 
 def upgrade() -> None:
-    """Upgrades to revision 0039."""
+    """Upgrades to revision 0040."""
     inspector = sa.inspect(op.get_bind())
     present = {column["name"] for column in inspector.get_columns("agents")}
     for name, kind in _COLUMNS.items():
