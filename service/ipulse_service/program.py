@@ -22,6 +22,7 @@ from ipulse_service.http import log_context as log
 from ipulse_service.http.app import create_app
 from ipulse_service.http.server.request_log import WarningLimit
 from ipulse_service.http.server.uvicorn_protocol import SlowClientProtocol
+from ipulse_service.http.startup import Startup, one_line
 from ipulse_service.http.state import AppState
 from ipulse_service.settings import Settings
 
@@ -34,14 +35,18 @@ class Server(uvicorn.Server):
     def __init__(self, config: uvicorn.Config, state: AppState, url: str) -> None:
         super().__init__(config)
         self._state = state
+        state.startup.on_failure = self._give_up
         self._url = url
         self._announcement = state.settings.home / "server.json"
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Starts to listen, and writes server.json."""
         await super().startup(sockets=sockets)
-        if self.started:
-            _announce(self._announcement, self._url)
+        if self.started and not self.should_exit:
+            try:
+                _announce(self._announcement, self._url)
+            except OSError as error:
+                self._state.startup.fail(one_line(error))
             _log.info("listening", extra={"url": self._url})
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
@@ -49,6 +54,9 @@ class Server(uvicorn.Server):
         _withdraw(self._announcement)
         await super().shutdown(sockets=sockets)
         _log.info("stopped")
+
+    def _give_up(self) -> None:
+        self.should_exit = True
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """Stops the service; a second Ctrl-C does not wait for requests in progress."""
@@ -59,9 +67,10 @@ class Server(uvicorn.Server):
 
 
 def main() -> int:
-    """Runs the service, and returns the exit code: 0 after a clean stop, 2 for invalid settings.
+    """Runs the service, and returns the exit code.
 
-    Uvicorn exits with 3 if the start fails, for instance because the database is damaged.
+    It is 0 after a clean stop, 2 for invalid settings, and 3 if the service can never start, for
+    instance because the database is damaged. The last line of the log is one sentence that says why.
     """
     os.umask(0o077)
     log.configure()
@@ -71,12 +80,15 @@ def main() -> int:
         settings.home.mkdir(parents=True, exist_ok=True)
         app = create_app(settings)
         listener = listen(settings)
+        running = server(app, settings, listener)
+        running.config.load()
     except (IPUlseError, ValidationError, OSError) as error:
-        _log.error("cannot_start", extra={"error": str(error)})
+        _log.error("cannot_start", extra={"error": one_line(error)})
         return 2
     gc.freeze()  # modules are never freed: excluding them shortens the pauses of the collector
-    server(app, settings, listener).run(sockets=[listener])
-    return 0
+    running.run(sockets=[listener])
+    startup: Startup = app.state.services.startup
+    return 0 if startup.failure is None else 3
 
 
 def server(app: FastAPI, settings: Settings, listener: socket.socket) -> Server:

@@ -129,6 +129,11 @@ class Settings(BaseModel):
     max_requests: int = Field(
         default=2000, ge=1, description="Requests in progress for one token, with streams."
     )
+    max_submissions: int = Field(
+        default=200,
+        ge=1,
+        description="Submissions in progress, of all tokens; others are refused for a moment.",
+    )
     max_body_bytes: int = Field(
         default=MAX_SPEC_BYTES, gt=0, description="Size limit of a JSON body, such as a spec."
     )

@@ -37,11 +37,8 @@ class Housekeeper:
         self._thread.start()
 
     def stop(self) -> None:
-        """Asks the thread to end."""
-        self._stopping.set()
-
-    def join(self) -> None:
         """Returns once the thread has ended."""
+        self._stopping.set()
         self._thread.join()
 
     def clean_up(self) -> None:

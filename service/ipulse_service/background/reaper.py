@@ -9,14 +9,14 @@ import logging
 import threading
 
 from ipulse_core.errors import Unavailable
-from ipulse_service.background.clock_gap_guard import ClockGapGuard
+from ipulse_service.background.listening_time import ListeningTime
 from ipulse_service.db.engine import Database, Transaction
 from ipulse_service.jobs import attempts, dependencies, leases, store, transitions
 from ipulse_service.jobs.queue import order
 from ipulse_service.settings import Settings
 
 TICK_SECONDS = 1.0  # the longest time between two scans
-# After this process was suspended, agents have this long to renew their leases. They retry every
+# After this process did not listen, agents have this long to renew their leases. They retry every
 # second, so that a longer grace would only delay the jobs of agents that died.
 GRACE_SECONDS = 2.0
 REMEMBER_MS = 10_000  # how old the stored time may be while something is due soon
@@ -36,7 +36,9 @@ class Reaper:
         self._retry_added = threading.Event()
         grace = min(settings.lease_seconds, GRACE_SECONDS)
         longest = settings.heartbeat_seconds + TICK_SECONDS
-        self._clock_gap = ClockGapGuard(longest, grace, settings.lease_seconds)
+        self.listening_time = ListeningTime(
+            lambda: database.clock.elapsed_ms(), settings.lease_seconds, grace, longest
+        )
         self._remembered = 0
         self._thread = threading.Thread(target=self._run, name="reaper")
         database.listeners.append(self._on_commit)
@@ -76,8 +78,8 @@ class Reaper:
         """Does everything that is due. Returns the seconds until the next scan."""
         self._retry_added.clear()
         with self._database.read() as transaction:
-            may_expire = self._may_expire(transaction)
-            expired = may_expire and bool(leases.expired(transaction))
+            expired_by = self._expired_by(transaction)
+            expired = expired_by is not None and bool(leases.expired(transaction, expired_by))
             is_due = bool(order.due(transaction))
             is_late = bool(order.overdue(transaction))
             is_met = dependencies.is_due(transaction)
@@ -85,9 +87,10 @@ class Reaper:
         if expired or is_due or is_late or clock_was_set:
             with self._database.write() as transaction:
                 # This process may have been suspended, or have waited for other writers, since.
-                may_expire = self._may_expire(transaction)
-                expired = expired and may_expire
-                lost = attempts.reap(transaction, self._settings) if expired else []
+                expired_by = self._expired_by(transaction)
+                lost = []
+                if expired and expired_by is not None:
+                    lost = attempts.reap(transaction, self._settings, expired_by)
                 queued = attempts.requeue(transaction)
                 late = attempts.expire(transaction)
             for job in lost:
@@ -98,11 +101,11 @@ class Reaper:
                 _log.info("job_requeued", extra={"job": job.id})
         while is_met and not self._stopping.is_set():
             is_met = self._settle()
-        return self._seconds_until_due(may_expire)
+        return self._seconds_until_due(expired_by)
 
-    def _may_expire(self, transaction: Transaction) -> bool:
+    def _expired_by(self, transaction: Transaction) -> int | None:
         now = transaction.now
-        return self._clock_gap.may_expire_leases(now, self._database.clock.is_measured)
+        return self.listening_time.expired_by(now, self._database.clock.stopped_ms)
 
     def _settle(self) -> bool:
         """Queues or cancels jobs that waited for others; returns whether more are due."""
@@ -112,11 +115,12 @@ class Reaper:
         with self._database.read() as transaction:
             return dependencies.is_due(transaction)
 
-    def _seconds_until_due(self, may_expire: bool) -> float:
+    def _seconds_until_due(self, expired_by: int | None) -> float:
         with self._database.read() as transaction:
             moments = [order.next_due(transaction), order.next_deadline(transaction)]
-            if may_expire:
-                moments.append(leases.next_expiry(transaction))
+            expiry = leases.next_expiry(transaction)
+            if expired_by is not None and expiry is not None:
+                moments.append(transaction.now + expiry - expired_by)
             waits = [moment - transaction.now for moment in moments if moment is not None]
             age = transaction.now - self._remembered
         is_soon = any(wait < SOON_MS for wait in waits)

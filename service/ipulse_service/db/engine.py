@@ -10,6 +10,7 @@ from functools import cached_property, lru_cache
 
 from sqlalchemy import Connection, delete, insert, make_url
 from sqlalchemy.exc import (
+    ArgumentError,
     DatabaseError,
     DBAPIError,
     InterfaceError,
@@ -20,6 +21,7 @@ from sqlalchemy.exc import (
 
 from ipulse_core.errors import Unavailable
 from ipulse_service.db import calendar
+from ipulse_service.db.failures import DatabaseFailed
 from ipulse_service.db.postgresql import PostgreSQL
 from ipulse_service.db.sqlite import SQLite
 from ipulse_service.db.steady_clock import SteadyClock
@@ -29,6 +31,10 @@ from ipulse_service.jobs.queue.wake_up import WakeUp
 
 # The database itself fails: it is locked, full, unreadable or gone, or is no database.
 _TROUBLE = (DatabaseError, OperationalError, InterfaceError, InternalError)
+
+_URLS = (
+    "set IPULSE_DATABASE_URL to sqlite:/// and a file's path, or to postgresql://USER@HOST/DATABASE"
+)
 
 Backend = SQLite | PostgreSQL
 
@@ -42,6 +48,7 @@ class Transaction:
         self, connection: Connection, backend: Backend, clock: SteadyClock, is_writing: bool
     ) -> None:
         self.connection = connection
+        self.replica = backend.replica
         self.is_writing = is_writing  # then it locks the rows that it reads to change them
         self.topics: set[str] = set()  # job ids and other topics to notify
         self.wake_ups: dict[int, WakeUp] = {}  # promised, by key in the outbox
@@ -69,14 +76,17 @@ class Database:
 
     def __init__(self, url: str) -> None:
         """Raises Unavailable for an unsupported URL, and MissingDependency without the driver."""
-        self.url = make_url(url)
+        try:
+            self.url = make_url(url)
+        except (
+            ArgumentError,
+            ValueError,
+        ) as error:  # its text may have a password
+            raise Unavailable(f"IPULSE_DATABASE_URL is no URL: {_URLS}") from error
         kind = self.url.get_backend_name()
         if not self.url.database or kind not in ("sqlite", "postgresql"):
-            raise Unavailable(
-                f"cannot use the database {self.url.render_as_string(hide_password=True)}: "
-                "set IPULSE_DATABASE_URL to sqlite:/// and a file's path, or to "
-                "postgresql://USER@HOST/DATABASE"
-            )
+            shown = self.url.render_as_string(hide_password=True)
+            raise Unavailable(f"cannot use the database {shown}: {_URLS}")
         self.backend: Backend = SQLite(self.url) if kind == "sqlite" else PostgreSQL(self.url)
         self.clock = SteadyClock(self.backend.clock, is_of_this_machine=kind == "sqlite")
         self.key_locks = KeyedLock()  # between threads of this process
@@ -174,10 +184,9 @@ class Database:
             name = self.url.render_as_string(hide_password=True)
             facts = {"error": str(error.orig).strip(), "database": name}
             _log.warning("database_failed", extra=facts)
-            raise Unavailable(
-                "the database is not available; try again in a few seconds. If it stays so, ask "
-                "the operator of the service: its log contains the reason"
-            ) from error
+            fix = self.backend.fix(error.orig)
+            problem = " ".join(f"{name}: {error.orig}".split())
+            raise DatabaseFailed(f"{problem}: {fix}" if fix else problem, not fix) from error
 
 
 def rfc3339(milliseconds: int | None) -> str | None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import importlib.util
+import re
+import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 
@@ -18,6 +20,25 @@ STATEMENT_SECONDS = 30
 IDLE_SECONDS = 60  # after this time without a statement, a transaction of a hung replica ends
 CONNECT_SECONDS = 5
 DRIVER = "postgresql+psycopg"
+
+# By what the server says to a connection. All others may pass: it is away, starts, or is busy.
+_FIXES = tuple(
+    (re.compile(pattern), fix)
+    for pattern, fix in (
+        (
+            "28P01|password authentication failed|no password supplied",
+            "put the right password into PGPASSFILE or PGPASSWORD of the service",
+        ),
+        (
+            'role ".*" does not exist|28000|authentication failed|no pg_hba.conf entry',
+            "name a user in IPULSE_DATABASE_URL that the server lets in (pg_hba.conf)",
+        ),
+        (
+            '3D000|database ".*" does not exist',
+            "create it (`createdb`), or name another one in IPULSE_DATABASE_URL",
+        ),
+    )
+)
 
 _OPTIONS = " ".join(
     f"-c {name}={value}"
@@ -42,6 +63,7 @@ class PostgreSQL:
 
     def __init__(self, url: URL) -> None:
         """Raises MissingDependency without the driver."""
+        self.replica = secrets.token_hex(8)  # names this process among those on one database
         if importlib.util.find_spec("psycopg") is None:
             raise MissingDependency(
                 "PostgreSQL needs psycopg 3, which is not installed: "
@@ -94,6 +116,12 @@ class PostgreSQL:
                 except BaseException:
                     connection.invalidate()  # closing the connection releases the lock
                     raise
+
+    def fix(self, error: BaseException | None) -> str:
+        """Returns what the operator can do about an error; "" if waiting may help."""
+        # The driver has no code for what the server answers to a connection.
+        text = f"{getattr(error, 'sqlstate', '')} {error}"
+        return next((fix for pattern, fix in _FIXES if pattern.search(text)), "")
 
     def migrating(self) -> nullcontext[None]:
         """Does nothing: the migration's transaction takes a lock."""

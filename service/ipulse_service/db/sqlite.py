@@ -7,7 +7,6 @@ import logging
 import os
 import shutil
 import sqlite3
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,6 +17,7 @@ from sqlalchemy.exc import DBAPIError
 
 from ipulse_core.errors import Unavailable
 from ipulse_core.worker_faults import errors_name
+from ipulse_service.db.write_turns import WriteTurns
 from ipulse_service.files.group_fsync import GroupFsync
 from ipulse_service.files.keyed_lock import KeyedLock
 
@@ -28,6 +28,17 @@ PAGES_AT_ONCE = 250  # are moved in one transaction: about 1 MB, a few milliseco
 REBUILT_BYTES = 2**30  # a larger file is not rebuilt while the service starts
 BUSY_SECONDS = 10.0  # how long a write waits for another writer before it gives up
 
+# By the beginning of SQLite's name of an error. All others may pass: another process has the file.
+_OPEN_FIX = "make the file and its folder readable and writable for the user of the service"
+_FIXES = (
+    ("SQLITE_NOTADB", "move the file away, or set IPULSE_DATABASE_URL to another one"),
+    ("SQLITE_CORRUPT", "restore a backup of the home"),
+    ("SQLITE_CANTOPEN", _OPEN_FIX),
+    ("SQLITE_READONLY", _OPEN_FIX),
+    ("SQLITE_PERM", _OPEN_FIX),
+    ("SQLITE_FULL", "free space on the disk of the file"),
+)
+
 _INCREMENTAL = 2  # a value of auto_vacuum
 _log = logging.getLogger(__name__)
 
@@ -37,6 +48,7 @@ class SQLite:
 
     # Milliseconds since 1970, the resolution of SQLite's clock.
     clock = "CAST(ROUND((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)"
+    replica = ""  # one service has the file
 
     def __init__(self, url: URL) -> None:
         self._path = Path(str(url.database))
@@ -54,19 +66,17 @@ class SQLite:
         event.listen(self.reading, "begin", _begin)
         self.writing = self.reading.execution_options(begin="BEGIN IMMEDIATE")
         # Waiting writers would poll in SQLite; in one process a lock lets them queue.
-        self._writer = threading.Lock()
+        self._write_turns = WriteTurns()
         self._key_locks = KeyedLock()
         self._group_fsync = GroupFsync(self._sync_log)
 
     @contextmanager
     def turn(self) -> Iterator[None]:
         """Locks the database for a writer. Raises Unavailable if it stays locked."""
-        if not self._writer.acquire(timeout=BUSY_SECONDS):
-            raise Unavailable("the database is busy; try again in a few seconds")
-        try:
+        with self._write_turns.turn(BUSY_SECONDS) as is_mine:
+            if not is_mine:
+                raise Unavailable("the database is busy; try again in a few seconds")
             yield
-        finally:
-            self._writer.release()
 
     def sync(self) -> None:
         """Returns once what this thread has committed survives a power cut.
@@ -120,6 +130,11 @@ class SQLite:
             connection.exec_driver_sql("PRAGMA auto_vacuum = INCREMENTAL")
             connection.exec_driver_sql("VACUUM")
         self.checkpoint()
+
+    def fix(self, error: BaseException | None) -> str:
+        """Returns what the operator can do about an error; "" if waiting may help."""
+        name = str(getattr(error, "sqlite_errorname", ""))
+        return next((fix for prefix, fix in _FIXES if name.startswith(prefix)), "")
 
     def checkpoint(self) -> None:
         """Moves what is committed from the log to the file, which then gets its new size."""

@@ -69,7 +69,8 @@ class SteadyClock:
         self.expression = expression
         self.elapsed_ms = elapsed_ms
         self.boot_id = boot_id() if is_of_this_machine else None
-        self.is_measured = False  # the time from the stored reading to this process's first one
+        # From the last stored reading to this process's first one; None if that is not known.
+        self.stopped_ms: int | None = None
         self.is_off = False  # the clock was set, and the era of that is not stored yet
         self._lock = threading.Lock()
         self._eras: tuple[Era, ...] = ()
@@ -137,7 +138,10 @@ class SteadyClock:
         if self._last is None:
             self._last = self._stored_reading(reading.before)
             is_newest = self._last is not None
-            self.is_measured = is_newest or not self._eras  # a new database has no time before
+            if self._last is not None:
+                self.stopped_ms = reading.before - self._last.before
+            elif not self._eras:  # a new database has no time before
+                self.stopped_ms = 0
         last = self._last
         if last is None:  # a clock that was set back while the service was stopped
             expected = max([steady, *(era.read_at for era in self._eras)])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from typing import TypeVar, TypeVarTuple
 
@@ -15,12 +16,19 @@ Ts = TypeVarTuple("Ts")
 THREADS = 16
 
 
-class FileThreadPool:
-    """Threads apart from those that answer requests."""
+class _OfLoop(threading.local):
+    """The limiter of an event loop, which has a thread of its own."""
 
     def __init__(self) -> None:
-        self._limiter = anyio.CapacityLimiter(THREADS)
+        self.limiter = anyio.CapacityLimiter(THREADS)
+
+
+class FileThreadPool:
+    """Threads apart from those that answer requests; each event loop has as many."""
+
+    def __init__(self) -> None:
+        self._of_loop = _OfLoop()
 
     async def run(self, function: Callable[[*Ts], T], *arguments: *Ts) -> T:
         """Runs a function in one of the threads as soon as one is free."""
-        return await to_thread.run_sync(function, *arguments, limiter=self._limiter)
+        return await to_thread.run_sync(function, *arguments, limiter=self._of_loop.limiter)

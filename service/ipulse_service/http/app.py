@@ -59,7 +59,10 @@ from ipulse_service.http.routes.jobs import (
     submissions,
 )
 from ipulse_service.http.routes.sweeps import sweep_changes, sweeps
+from ipulse_service.http.server import methods
+from ipulse_service.http.server.lanes import LaneMiddleware, Lanes
 from ipulse_service.http.server.middleware import ProtocolMiddleware, RequestMiddleware
+from ipulse_service.http.startup import Startup, StartupMiddleware
 from ipulse_service.http.state import AppState
 from ipulse_service.jobs.change_notifier import JobNotifier
 from ipulse_service.jobs.curves.cache import CurveCache
@@ -75,6 +78,17 @@ def create_app(settings: Settings) -> FastAPI:
     Raises:
         Unavailable: A token file or the database cannot be used.
     """
+
+    def open_all() -> None:
+        migrations.upgrade(database)
+        neuron_packages.withdraw(database, settings.neuron_packages)
+        blobs.prepare()
+        methods.build_routes(app)
+
+    def start_threads() -> None:
+        for thread in state.threads:
+            thread.start()
+
     notifier = JobNotifier()
     database = Database(settings.database_url)
     database.listeners.append(notifier.publish)
@@ -82,6 +96,8 @@ def create_app(settings: Settings) -> FastAPI:
     blobs = _blobs(settings)
     scratch = settings.artifacts_dir / "checks"
     reader = DocumentReader(scratch)
+    reaper = Reaper(database, settings)
+    known_metrics = Metrics(database)
     state = AppState(
         settings=settings,
         tokens=Tokens.read(settings),
@@ -94,42 +110,32 @@ def create_app(settings: Settings) -> FastAPI:
         shared_reads=SharedReads(),
         change_poller=ChangePoller(database, notifier, settings.poll_seconds),
         publisher=Publisher(database, settings),
-        reaper=Reaper(database, settings),
+        reaper=reaper,
         sweep_controller=SweepController(database),
         housekeeper=Housekeeper(database, blobs, settings),
         dataset_checker=DatasetChecker(database, blobs, settings),
         readiness=Readiness(
             {"database": database.is_writable, "artifact_store": blobs.is_writable}
         ),
-        metrics=Metrics(database),
+        metrics=known_metrics,
         queue_view=QueueView(settings.rescan_seconds),
         curve_cache=CurveCache(),
+        lanes=Lanes(reaper.listening_time, known_metrics),
+        startup=Startup(open_all, start_threads),
     )
 
     @asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
-        await run_in_threadpool(migrations.upgrade, database)
-        await run_in_threadpool(neuron_packages.withdraw, database, settings.neuron_packages)
-        await run_in_threadpool(state.blobs.prepare)
-        notifier.start()
-        state.publisher.start()
-        state.reaper.start()
-        state.sweep_controller.start()
-        state.housekeeper.start()
-        state.dataset_checker.start()
-        state.change_poller.start()
-        try:
-            yield
-        finally:
-            state.housekeeper.stop()
-            state.reader.stop()
-            await run_in_threadpool(state.publisher.stop)
-            await run_in_threadpool(state.reaper.stop)
-            await run_in_threadpool(state.sweep_controller.stop)
-            await run_in_threadpool(state.change_poller.stop)
-            await run_in_threadpool(state.dataset_checker.stop)
-            await run_in_threadpool(state.housekeeper.join)
-            database.close()
+        async with state.lanes.running():
+            try:
+                await state.startup.begin()
+                yield
+            finally:
+                await state.startup.end()
+                state.reader.stop()
+                for thread in state.threads if state.startup.is_done else ():
+                    await run_in_threadpool(thread.stop)
+                database.close()
 
     app = Application(
         title="IPUlse",
@@ -153,6 +159,8 @@ def create_app(settings: Settings) -> FastAPI:
         allowed_hosts=settings.allowed_hosts,
         max_requests=settings.max_requests,
     )
+    app.add_middleware(LaneMiddleware, lanes=state.lanes, max_submissions=settings.max_submissions)
+    app.add_middleware(StartupMiddleware, startup=state.startup)
     app.add_middleware(ProtocolMiddleware)
     app.add_middleware(RequestMiddleware, metrics=state.metrics)
     app.include_router(web.router)

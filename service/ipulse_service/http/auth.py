@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import threading
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
@@ -88,6 +89,7 @@ class AuthenticationMiddleware:
         self._allowed_hosts = frozenset(allowed_hosts)
         self._max_requests = max_requests
         self._in_progress: Counter[str] = Counter()  # requests by the name of their caller
+        self._counting = threading.Lock()  # they come on several event loops
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Passes the request on if its token is valid."""
@@ -108,18 +110,23 @@ class AuthenticationMiddleware:
                 caller = await self._caller(scope, headers)
                 scope.setdefault("state", {})["caller"] = caller
                 name = caller.name
-                if self._in_progress[name] >= self._max_requests:
-                    raise problems.TooManyRequests()
+            self._count(name)
         except IPUlseError as error:
             await problems.response(scope["path"], error)(scope, receive, send)
             return
-        self._in_progress[name] += 1
         try:
             await self._app(scope, receive, send)
         finally:
-            self._in_progress[name] -= 1
-            if not self._in_progress[name]:
-                del self._in_progress[name]  # there may be many tokens
+            with self._counting:
+                self._in_progress[name] -= 1
+                if not self._in_progress[name]:
+                    del self._in_progress[name]  # there may be many tokens
+
+    def _count(self, name: str) -> None:
+        with self._counting:
+            if name and self._in_progress[name] >= self._max_requests:
+                raise problems.TooManyRequests()
+            self._in_progress[name] += 1
 
     async def _caller(self, scope: Scope, headers: Headers) -> Caller:
         authorization = headers.get("authorization", "")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter as Counts
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
 from prometheus_client.core import GaugeMetricFamily, Metric
@@ -38,6 +38,18 @@ class Metrics:
             labels,
             registry=self._registry,
         )
+
+        self._loop_lag = Histogram(
+            "ipulse_loop_lag_seconds",
+            "How late the event loop of a lane runs: requests are not read meanwhile.",
+            ("lane",),
+            buckets=(0.01, 0.1, 0.5, 1, 2, 5, 10, 20, 60),
+            registry=self._registry,
+        )
+
+    def loop_lag(self, lane: str) -> Callable[[float], None]:
+        """Returns what records a lag of the lane's event loop in seconds."""
+        return self._loop_lag.labels(lane).observe
 
     def record_request(self, method: str, route: str, status: int, seconds: float) -> None:
         """Counts a request that was answered."""

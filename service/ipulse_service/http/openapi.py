@@ -7,12 +7,14 @@ every body.
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Iterator
 from typing import Any, cast
 
-from fastapi import FastAPI
+from fastapi import FastAPI, Request, Response
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
+from starlette.concurrency import run_in_threadpool
 
 from ipulse.sweeps import SweepConfig
 from ipulse_service.http import sse
@@ -58,12 +60,28 @@ Schemas = dict[str, dict[str, Any]]
 class Application(FastAPI):
     """FastAPI, with problem documents and open paths in its OpenAPI document."""
 
+    def __init__(self, **options: Any) -> None:
+        super().__init__(openapi_url=None, **options)
+        self._building = threading.Lock()
+        self._encoded: bytes | None = None
+        self.add_route("/openapi.json", self._serve_document, include_in_schema=False)
+
     def openapi(self) -> dict[str, Any]:
         """Returns the OpenAPI document."""
-        if self.openapi_schema is None:
-            _complete(super().openapi())
+        with self._building:
+            if self.openapi_schema is None:
+                _complete(super().openapi())
         assert self.openapi_schema is not None  # noqa: S101 - FastAPI has stored it
         return self.openapi_schema
+
+    async def _serve_document(self, _request: Request) -> Response:
+        # In a thread: it takes seconds on a busy machine.
+        content = self._encoded or await run_in_threadpool(self._encode)
+        return Response(content, media_type="application/json")
+
+    def _encode(self) -> bytes:
+        self._encoded = json.dumps(self.openapi(), ensure_ascii=False).encode()
+        return self._encoded
 
 
 def _complete(document: dict[str, Any]) -> None:

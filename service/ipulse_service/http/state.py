@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import cast
+from typing import Protocol, cast
 
 from fastapi import Request
 
@@ -22,12 +22,24 @@ from ipulse_service.http.auth import Tokens
 from ipulse_service.http.caller import Caller
 from ipulse_service.http.metrics import Metrics
 from ipulse_service.http.readiness import Readiness
+from ipulse_service.http.server.lanes import Lanes
+from ipulse_service.http.startup import Startup
 from ipulse_service.jobs.change_notifier import JobNotifier
 from ipulse_service.jobs.curves.cache import CurveCache
 from ipulse_service.jobs.importing.importer import JobImporter
 from ipulse_service.jobs.queue.waiting import QueueView
 from ipulse_service.reading.reader import DocumentReader
 from ipulse_service.settings import Settings
+
+
+class BackgroundThread(Protocol):
+    """A thread of the service; `stop` returns once it has ended."""
+
+    def start(self) -> None:
+        """Starts the thread."""
+
+    def stop(self) -> None:
+        """Ends the thread."""
 
 
 @dataclass(frozen=True)
@@ -53,6 +65,20 @@ class AppState:
     metrics: Metrics
     queue_view: QueueView
     curve_cache: CurveCache
+    lanes: Lanes
+    startup: Startup
+
+    @property
+    def threads(self) -> tuple[BackgroundThread, ...]:
+        """What works in the background, in the order in which it is started and stopped."""
+        return (
+            self.publisher,
+            self.reaper,
+            self.sweep_controller,
+            self.housekeeper,
+            self.dataset_checker,
+            self.change_poller,
+        )
 
 
 # Both are coroutines: FastAPI calls a plain function in another thread.

@@ -198,10 +198,12 @@ def expire(transaction: Transaction) -> list[JobRow]:
     return late
 
 
-def reap(transaction: Transaction, settings: Settings) -> list[JobRow]:
-    """Ends every attempt with an expired lease: its worker counts as lost."""
+def reap(
+    transaction: Transaction, settings: Settings, expired_by: int | None = None
+) -> list[JobRow]:
+    """Ends every attempt with an expired lease (`leases.expired`): its worker counts as lost."""
     concluded = []
-    for attempt in leases.expired(transaction):
+    for attempt in leases.expired(transaction, expired_by):
         job = store.get_by_pk(transaction, attempt.job_pk)
         message = f"The agent {attempt.agent} sent no heartbeat for {settings.lease_seconds:g} s."
         outcome = AttemptOutcome(Reason.WORKER_LOST, message)

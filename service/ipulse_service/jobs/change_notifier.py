@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import threading
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
@@ -11,6 +13,7 @@ class JobWatch:
     """A waiter for a topic: clear it, read the database, then wait, and no change is missed."""
 
     def __init__(self) -> None:
+        self.loop = asyncio.get_running_loop()
         self._changed = asyncio.Event()
 
     def clear(self) -> None:
@@ -18,7 +21,7 @@ class JobWatch:
         self._changed.clear()
 
     def wake(self) -> None:
-        """Reports a change."""
+        """Reports a change; called on the loop of the waiter."""
         self._changed.set()
 
     @property
@@ -36,28 +39,31 @@ class JobWatch:
 
 
 class JobNotifier:
-    """Passes commits of any thread on to the coroutines that wait for them."""
+    """Passes commits of any thread on to the coroutines that wait for them, on any event loop."""
 
     def __init__(self) -> None:
+        self._lock = threading.Lock()
         self._watches: dict[str, set[JobWatch]] = {}
-        self._loop: asyncio.AbstractEventLoop | None = None
         self.stopping = False
-
-    def start(self) -> None:
-        """Must be called on the event loop on which the waiters run."""
-        self._loop = asyncio.get_running_loop()
 
     def publish(self, topics: Iterable[str]) -> None:
         """Wakes the waiters of these topics. Any thread may call this."""
         # A waiter that registers after this line reads the database after the commit.
-        if self._watches and self._loop is not None and not self._loop.is_closed():
-            self._loop.call_soon_threadsafe(self._wake, tuple(topics))
+        if not self._watches:
+            return
+        by_loop = defaultdict(list)
+        with self._lock:
+            for topic in topics:
+                for watch in self._watches.get(topic, ()):
+                    by_loop[watch.loop].append(watch)
+        for loop, watches in by_loop.items():
+            if not loop.is_closed():
+                loop.call_soon_threadsafe(_wake, watches)
 
     def stop(self) -> None:
         """Ends all waits, so that open streams do not delay a shutdown."""
         self.stopping = True
-        if self._loop is not None and not self._loop.is_closed():
-            self._loop.call_soon_threadsafe(self._wake_all)
+        self.publish(tuple(self._watches))
 
     def watched(self) -> set[str]:
         """Returns the ids of the jobs that are watched. Any thread may call this."""
@@ -71,19 +77,18 @@ class JobNotifier:
     def watch(self, topic: str) -> Iterator[JobWatch]:
         """Registers a waiter for a topic while the block runs."""
         watch = JobWatch()
-        self._watches.setdefault(topic, set()).add(watch)
+        with self._lock:
+            self._watches.setdefault(topic, set()).add(watch)
         try:
             yield watch
         finally:
-            watches = self._watches[topic]
-            watches.discard(watch)
-            if not watches:
-                del self._watches[topic]
+            with self._lock:
+                watches = self._watches[topic]
+                watches.discard(watch)
+                if not watches:
+                    del self._watches[topic]
 
-    def _wake(self, topics: tuple[str, ...]) -> None:
-        for topic in topics:
-            for watch in self._watches.get(topic, ()):
-                watch.wake()
 
-    def _wake_all(self) -> None:
-        self._wake(tuple(self._watches))
+def _wake(watches: list[JobWatch]) -> None:
+    for watch in watches:
+        watch.wake()

@@ -8,7 +8,7 @@ import secrets
 from collections.abc import Collection
 from typing import Any, NamedTuple
 
-from sqlalchemy import bindparam, func, insert, select, update
+from sqlalchemy import ColumnElement, bindparam, case, func, insert, or_, select, update
 
 from ipulse_core import ids
 from ipulse_core.attempt_outcome import AttemptOutcome
@@ -16,6 +16,10 @@ from ipulse_core.errors import NotFound, StaleToken
 from ipulse_service.db.engine import Transaction
 from ipulse_service.db.tables import attempts, jobs
 from ipulse_service.jobs.job import JobRow
+
+# After this time, other replicas end a lease that the one that its agent talks to has not ended:
+# until then that one may not have listened.
+TAKEOVER_MS = 30_000
 
 
 class AttemptRow(NamedTuple):
@@ -91,6 +95,7 @@ def start(
         "lease_expires_at": transaction.now + round(lease_seconds * 1000),
         "started_at": transaction.now,
         "protocol": protocol,
+        "replica": transaction.replica,
     }
     return AttemptRow._make(transaction.connection.execute(_ADD, values).one()), fence
 
@@ -147,6 +152,7 @@ def renew(transaction: Transaction, attempt: AttemptRow, lease_seconds: float) -
         transaction,
         attempt,
         lease_expires_at=transaction.now + round(lease_seconds * 1000),
+        replica=transaction.replica,
     )
 
 
@@ -196,12 +202,18 @@ def held(transaction: Transaction) -> list[AttemptRow]:
     return [AttemptRow._make(row) for row in transaction.connection.execute(query)]
 
 
-def expired(transaction: Transaction) -> list[AttemptRow]:
-    """Returns the attempts that hold a job with an expired lease.
+def expired(transaction: Transaction, by: int | None = None) -> list[AttemptRow]:
+    """Returns the attempts that hold a job with a lease that expired until now, or by a time.
 
-    A writing transaction locks their jobs, and skips jobs that another replica has locked.
+    The leases of agents that talk to another replica are left to that one for a while. A writing
+    transaction locks the jobs, and skips jobs that another replica has locked.
     """
-    has_run_out = (attempts.c.finished_at.is_(None), attempts.c.lease_expires_at <= transaction.now)
+    by = transaction.now if by is None else by
+    has_run_out = (
+        attempts.c.finished_at.is_(None),
+        attempts.c.lease_expires_at <= by,
+        or_(_is_own(transaction), attempts.c.lease_expires_at <= by - TAKEOVER_MS),
+    )
     query = select(*COLUMNS).where(*has_run_out).order_by(attempts.c.lease_expires_at)
     if transaction.is_writing:
         holding = (
@@ -217,10 +229,19 @@ def expired(transaction: Transaction) -> list[AttemptRow]:
 
 
 def next_expiry(transaction: Transaction) -> int | None:
-    """Returns when the next lease expires."""
-    query = select(func.min(attempts.c.lease_expires_at)).where(attempts.c.finished_at.is_(None))
+    """Returns when `expired` will find the next lease."""
+    is_own = _is_own(transaction)
+    until = case(
+        (is_own, attempts.c.lease_expires_at), else_=TAKEOVER_MS + attempts.c.lease_expires_at
+    )
+    query = select(func.min(until)).where(attempts.c.finished_at.is_(None))
     expiry: int | None = transaction.connection.execute(query).scalar_one()
     return expiry
+
+
+def _is_own(transaction: Transaction) -> ColumnElement[bool]:
+    """The agent talks to this replica."""
+    return attempts.c.replica == transaction.replica
 
 
 def _hold_job(transaction: Transaction, attempt_id: str) -> None:

@@ -33,6 +33,8 @@ attempts = Table(
     Column("message", Text, nullable=False, default=""),
     Column("summary", Text),
     Column("protocol", Integer, nullable=False, server_default="0"),  # of its agent; 0: unknown
+    # Which one renewed the lease last; "": the only one of a database that is not shared.
+    Column("replica", String(32), nullable=False, server_default=""),
     UniqueConstraint("job_pk", "number"),
     Index("ix_attempts_fence_sha256", "fence_sha256"),
     Index("ix_attempts_finished_at_lease_expires_at", "finished_at", "lease_expires_at"),

@@ -23,7 +23,12 @@ async def get_health() -> HealthStatus:
     response_description="Every part works.",
 )
 async def get_readiness(state: State) -> ReadinessStatus:
-    """Checks that the database and the artifact store are writable and the broker answers."""
+    """Checks that the database and the artifact store are writable and the broker answers.
+
+    While the service starts, the detail of the 503 says what it waits for.
+    """
+    if not state.startup.is_done:
+        raise Unavailable(f"not available now: {state.startup.reason}")
     checks = {
         **await state.readiness.checks(),
         "publisher": state.publisher.is_alive,

@@ -42,3 +42,9 @@ async def answer_head(app: ASGIApp, scope: Scope, receive: Receive, send: Send) 
             await app(as_get, receive, send_head)
     finally:
         scope["route"] = as_get.get("route")  # for the metrics
+
+
+def build_routes(app: FastAPI) -> None:
+    """Builds the routes, which FastAPI otherwise does on the event loop, at the first request."""
+    scope = {"type": "http", "app": app, "path": "/no/such/path", "root_path": "", "headers": []}
+    allowed_methods(scope)

@@ -1,0 +1,21 @@
+"""Failures of the database: what the operator is told, and whether waiting helps."""
+
+from __future__ import annotations
+
+from ipulse_core.errors import Unavailable
+
+
+class DatabaseFailed(Unavailable):
+    """The database is not available.
+
+    Its message is for users; `problem` is one sentence for the operator of the service.
+    """
+
+    def __init__(self, problem: str, is_passing: bool) -> None:
+        """`is_passing`: a later try may succeed without a change by the operator."""
+        self.problem = problem
+        self.is_passing = is_passing
+        super().__init__(
+            "the database is not available; try again in a few seconds. If it stays so, ask "
+            "the operator of the service: its log contains the reason"
+        )

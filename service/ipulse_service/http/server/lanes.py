@@ -1,0 +1,151 @@
+"""Two event loops in two threads: one for agents and probes, the other for everything else.
+
+What blocks the second for a while does not keep a heartbeat waiting. Each has threads of its own
+for the routes that are no coroutines.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import threading
+from collections.abc import AsyncIterator, Awaitable
+from contextlib import asynccontextmanager, nullcontext, suppress
+from typing import TypeVar
+
+from anyio import to_thread
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from ipulse_core.errors import Unavailable
+from ipulse_service.background.listening_time import ListeningTime
+from ipulse_service.db import write_turns
+from ipulse_service.http import problems
+from ipulse_service.http.metrics import Metrics
+from ipulse_service.http.server.loop_lag import LoopLag
+
+# Together as many as there are connections to the database: see `ipulse_service/db`.
+WORKER_THREADS = 12
+USER_THREADS = 28
+SHED_SECONDS = 5.0  # of lag, after which no submission is accepted
+
+_WORKER_PREFIX = "/v1/worker/"
+_PROBES = frozenset({"/healthz", "/readyz", "/metrics"})
+_HEARTBEAT = re.compile(r"/v1/worker/attempts/[^/]+/heartbeat")
+_SUBMISSION = re.compile(
+    r"/v1/jobs|/v1/jobs:(batch|import|plan|validate)|/v1/jobs/[^/]+/continue|/v1/sweeps"
+)
+
+T = TypeVar("T")
+
+
+class Overloaded(Unavailable):
+    """The service has more submissions in progress than it can handle; send this one later."""
+
+    code = "overloaded"
+
+
+class Lanes:
+    """The two event loops; requests arrive on that of agents."""
+
+    def __init__(self, listening_time: ListeningTime, metrics: Metrics) -> None:
+        self.listening_time = listening_time
+        self._worker_lag = LoopLag("worker", metrics.loop_lag("worker"))
+        self._user_lag = LoopLag("user", metrics.loop_lag("user"))
+        self._user_loop: asyncio.AbstractEventLoop | None = None
+        self._started = threading.Event()
+        self._ended: asyncio.Event | None = None
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """Runs the loop of users while the context is open; the present one is that of agents."""
+        to_thread.current_default_thread_limiter().total_tokens = WORKER_THREADS
+        thread = threading.Thread(target=self._run_user_loop, name="user-lane")
+        thread.start()
+        await asyncio.to_thread(self._started.wait)
+        measuring = asyncio.create_task(self._worker_lag.measure(self.listening_time.turn))
+        try:
+            yield
+        finally:
+            measuring.cancel()
+            with suppress(asyncio.CancelledError):
+                await measuring
+            self.listening_time.end_turns()
+            self._end_user_loop()
+            await asyncio.to_thread(thread.join)
+
+    def user_lag(self) -> float:
+        """Returns for how many seconds requests of users lie unread."""
+        return self._user_lag.seconds()
+
+    async def run_for_user(self, app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
+        """Runs the application on the loop of users."""
+        worker_loop, user_loop = asyncio.get_running_loop(), self._user_loop
+        assert user_loop  # noqa: S101 - requests come while `running` is open
+
+        async def receive_there() -> Message:
+            return await _on(worker_loop, receive())
+
+        async def send_there(message: Message) -> None:
+            await _on(worker_loop, send(message))
+
+        await _on(user_loop, app(scope, receive_there, send_there))
+
+    def _run_user_loop(self) -> None:
+        asyncio.run(self._serve_users())
+
+    def _end_user_loop(self) -> None:
+        if self._user_loop is not None and self._ended is not None:
+            self._user_loop.call_soon_threadsafe(self._ended.set)
+
+    async def _serve_users(self) -> None:
+        to_thread.current_default_thread_limiter().total_tokens = USER_THREADS
+        self._ended = asyncio.Event()
+        self._user_loop = asyncio.get_running_loop()
+        measuring = asyncio.create_task(self._user_lag.measure())
+        self._started.set()
+        await self._ended.wait()
+        measuring.cancel()  # as all others, when this loop ends
+
+
+class LaneMiddleware:
+    """Passes each request on in its lane, and refuses submissions when there are too many.
+
+    A request that it refuses has touched neither the loop of users nor the database.
+    """
+
+    def __init__(self, app: ASGIApp, lanes: Lanes, max_submissions: int) -> None:
+        self._app = app
+        self._lanes = lanes
+        self._max_submissions = max_submissions
+        self._submissions = 0  # in progress
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Passes the request on, or refuses it."""
+        path = scope.get("path", "")
+        if scope["type"] != "http" or path.startswith(_WORKER_PREFIX) or path in _PROBES:
+            is_heartbeat = _HEARTBEAT.fullmatch(path)
+            with self._lanes.listening_time.answering() if is_heartbeat else nullcontext():
+                await self._app(scope, receive, send)
+            return
+        write_turns.is_user.set(True)
+        if scope["method"] != "POST" or not _SUBMISSION.fullmatch(path):
+            await self._lanes.run_for_user(self._app, scope, receive, send)
+            return
+        lag = self._lanes.user_lag()
+        if self._submissions >= self._max_submissions or lag > SHED_SECONDS:
+            await problems.response(path, Overloaded())(scope, receive, send)
+            return
+        self._submissions += 1
+        try:
+            await self._lanes.run_for_user(self._app, scope, receive, send)
+        finally:
+            self._submissions -= 1
+
+
+async def _on(loop: asyncio.AbstractEventLoop, awaitable: Awaitable[T]) -> T:
+    """Awaits on another loop; a cancellation is passed on."""
+
+    async def wait() -> T:
+        return await awaitable
+
+    return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(wait(), loop))
