@@ -70,7 +70,7 @@ def main() -> int:
     """Runs the service, and returns the exit code.
 
     It is 0 after a clean stop, 2 for invalid settings, and 3 if the service can never start, for
-    instance because the database is damaged. The last line of the log is one sentence that says why.
+    instance because the database is damaged. The log says why in one sentence.
     """
     os.umask(0o077)
     log.configure()

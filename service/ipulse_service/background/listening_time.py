@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import count
 
-NOTICED_MS = 1_000  # a shorter silence is not recorded: a lease is many times as long
+NOTICED_MS = 2_000  # a shorter silence is not recorded: a lease is many times as long
 LONG_MS = 2**60  # longer than any database
 REMEMBERED = 1_000  # silences; more than there are in the listening time of a lease
 

@@ -230,10 +230,8 @@ def expired(transaction: Transaction, by: int | None = None) -> list[AttemptRow]
 
 def next_expiry(transaction: Transaction) -> int | None:
     """Returns when `expired` will find the next lease."""
-    is_own = _is_own(transaction)
-    until = case(
-        (is_own, attempts.c.lease_expires_at), else_=TAKEOVER_MS + attempts.c.lease_expires_at
-    )
+    expires_at = attempts.c.lease_expires_at
+    until = case((_is_own(transaction), expires_at), else_=expires_at + TAKEOVER_MS)
     query = select(func.min(until)).where(attempts.c.finished_at.is_(None))
     expiry: int | None = transaction.connection.execute(query).scalar_one()
     return expiry

@@ -45,7 +45,6 @@ def wakes(database: Database, topics: list[str], act: Callable[[], object]) -> l
 
     async def look() -> list[bool]:
         changes = JobNotifier()
-        changes.start()
         poller = ChangePoller(database, changes, seconds=3600.0)
         with changes.watch(topics[0]) as first, changes.watch(topics[1]) as second:
             poller.poll()  # at jobs that it has not seen yet

@@ -1,4 +1,4 @@
-"""A suspended service, or one with a changed clock, ends no attempt because of that."""
+"""A service that did not listen, or has a changed clock, ends no attempt because of that."""
 
 from __future__ import annotations
 
@@ -101,6 +101,58 @@ def test_a_lease_that_ran_out_while_it_listened_is_lost(clocked: Clocked) -> Non
     clocked.expire(claim)
     clocked.look()
     assert not clocked.is_held(claim)
+
+
+def turns(clocked: Clocked, seconds: float) -> None:
+    """The event loop runs, and the reaper scans, every second."""
+    for _ in range(round(seconds)):
+        clocked.pass_seconds(1)
+        clocked.reaper.listening_time.turn()
+        clocked.look()
+
+
+def block(clocked: Clocked, seconds: float) -> None:
+    """Only the event loop stands still: the reaper scans meanwhile."""
+    for _ in range(round(seconds)):
+        clocked.pass_seconds(1)
+        clocked.look()
+    clocked.reaper.listening_time.turn()
+
+
+def test_a_lease_does_not_expire_while_the_event_loop_is_blocked(clocked: Clocked) -> None:
+    turns(clocked, 1)
+    claim = clocked.claim()
+    for _ in range(3):  # no listening time is left out in between
+        turns(clocked, 4)
+        block(clocked, 20)
+        assert clocked.is_held(claim)
+    turns(clocked, 2)
+    assert clocked.is_held(claim)
+    turns(clocked, 3)
+    assert not clocked.is_held(claim), "after 15 s of listening without a heartbeat it is lost"
+
+
+def test_a_lease_does_not_expire_while_a_heartbeat_waits_for_its_answer(clocked: Clocked) -> None:
+    claim = clocked.claim()
+    turns(clocked, 10)
+    with clocked.reaper.listening_time.answering():
+        turns(clocked, 20)
+        assert clocked.is_held(claim)
+    turns(clocked, 4)
+    assert clocked.is_held(claim)
+    turns(clocked, 3)
+    assert not clocked.is_held(claim)
+
+
+def test_quick_answers_keep_no_dead_agent_alive(clocked: Clocked) -> None:
+    turns(clocked, 1)
+    claim = clocked.claim()
+    begun = clocked.now
+    while clocked.is_held(claim):
+        with clocked.reaper.listening_time.answering():
+            clocked.pass_seconds(0.9)
+        turns(clocked, 1)
+        assert clocked.now - begun < 1000 * (clocked.lease_seconds + 3)
 
 
 @pytest.mark.parametrize("where", ["between two looks", "between a look and what it leads to"])

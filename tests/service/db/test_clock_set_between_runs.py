@@ -82,14 +82,13 @@ def test_only_a_dead_agent_loses_its_lease(
     booted_at = 0 if boot == "first" else world.passed - 1_000
     later = Run(world.process(boot, booted_at), settings)
     begun = world.passed
+    # On a database that replicas share, the agent may talk to another one, which does not listen.
+    longest = LEASE_MS + SCAN_MS + (leases.TAKEOVER_MS if world.has_own_clock else 0)
     while later.is_held(dead):
-        assert world.passed - begun <= LEASE_MS + SCAN_MS
+        assert world.passed - begun <= longest
         later.reaper.reap()
         later.heartbeat(living)  # fails if it has lost its lease
         world.pass_ms(SCAN_MS)
     assert later.is_held(living)
-    is_measured = boot == "first" and not world.has_own_clock
-    least = max(0, LEASE_MS - stopped) if is_measured else LEASE_MS
-    assert world.passed - begun >= least
-    if is_measured and stopped > LEASE_MS:
-        assert world.passed - begun < LEASE_MS, "an agent that died long ago is not waited for"
+    # It was not listened to while the service was stopped, so that its lease is a whole one.
+    assert world.passed - begun >= LEASE_MS

@@ -12,7 +12,6 @@ FOREVER = 30.0  # seconds that no wait of these tests takes unless a wake-up was
 def test_a_change_in_another_thread_wakes_only_its_waiters() -> None:
     async def wait() -> tuple[bool, bool]:
         notifier = JobNotifier()
-        notifier.start()
         with notifier.watch("job_1") as mine, notifier.watch("job_2") as other:
             threading.Thread(target=notifier.publish, args=(["job_1"],)).start()
             began = time.monotonic()
@@ -28,7 +27,6 @@ def test_a_change_in_another_thread_wakes_only_its_waiters() -> None:
 def test_a_change_between_the_look_and_the_wait_is_not_missed() -> None:
     async def wait() -> float:
         notifier = JobNotifier()
-        notifier.start()
         with notifier.watch("job_1") as watch:
             watch.clear()
             notifier.publish(["job_1"])
@@ -42,7 +40,6 @@ def test_a_change_between_the_look_and_the_wait_is_not_missed() -> None:
 def test_stopping_wakes_all_waiters() -> None:
     async def wait() -> bool:
         notifier = JobNotifier()
-        notifier.start()
         with notifier.watch("job_1") as first, notifier.watch("job_2") as second:
             notifier.stop()
             await asyncio.gather(first.wait(FOREVER), second.wait(FOREVER))
@@ -54,7 +51,6 @@ def test_stopping_wakes_all_waiters() -> None:
 def test_nothing_is_kept_of_a_watch_that_ended() -> None:
     async def watch() -> int:
         notifier = JobNotifier()
-        notifier.start()
         with notifier.watch("job_1"):
             pass
         notifier.publish(["job_1"])

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from sqlalchemy import update
+from sqlalchemy import select, update
 
 from ipulse.stack.redis_server import RedisServer
 from ipulse_service.background import outbox
@@ -116,6 +116,33 @@ def test_what_one_reaper_holds_the_other_leaves_alone(
         expire(other, attempt)
         assert job_id not in reaped(other)
     eventually(lambda: one.job(job_id)["state"] != "preparing")
+
+
+def test_a_lease_is_left_to_the_replica_that_its_agent_talks_to(
+    replicas: tuple[InProcess, InProcess],
+) -> None:
+    """That one may not listen at the moment, and its agent is alive; after a while it is dead."""
+    one, other = replicas
+    attempt = one.attempt(one.submit()["id"])
+    attempt_id, job_id = attempt.claim["attempt_id"], attempt.claim["job_id"]
+    expires_at = select(tables.attempts.c.lease_expires_at)
+    with other.database.read() as looking:
+        this = expires_at.where(tables.attempts.c.id == attempt_id)
+        ended = looking.connection.execute(this).scalar_one()
+
+        def is_found(seconds: float) -> bool:
+            late = leases.expired(looking, ended + round(1000 * seconds))
+            return attempt_id in {row.id for row in late}
+
+        assert not is_found(20)
+        assert is_found(30)  # and a lease has 15 s
+    with one.database.read() as looking:
+        assert is_found(0)
+    through_other = Attempt(other.worker, attempt.claim)
+    assert through_other.heartbeat().status_code == 200  # as a proxy in front may choose
+    with one.database.read() as looking:
+        assert not is_found(20)
+    assert job_id not in reaped(one)
 
 
 def test_a_heartbeat_under_way_is_not_reaped(replicas: tuple[InProcess, InProcess]) -> None:

@@ -128,7 +128,7 @@ class LaneMiddleware:
                 await self._app(scope, receive, send)
             return
         write_turns.is_user.set(True)
-        if scope["method"] != "POST" or not _SUBMISSION.fullmatch(path):
+        if not is_submission(scope["method"], path):
             await self._lanes.run_for_user(self._app, scope, receive, send)
             return
         lag = self._lanes.user_lag()
@@ -140,6 +140,11 @@ class LaneMiddleware:
             await self._lanes.run_for_user(self._app, scope, receive, send)
         finally:
             self._submissions -= 1
+
+
+def is_submission(method: str, path: str) -> bool:
+    """Returns whether a request adds jobs, or is checked like one that does."""
+    return method == "POST" and _SUBMISSION.fullmatch(path) is not None
 
 
 async def _on(loop: asyncio.AbstractEventLoop, awaitable: Awaitable[T]) -> T:
