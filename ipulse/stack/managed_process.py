@@ -77,7 +77,13 @@ class ManagedProcess:
 
 
 def ended_badly(name: str, exit_code: int, log: ProgramLog) -> Unavailable:
-    """Return the error for a process that ended unexpectedly, with the end of its log."""
+    """Return the error for a process that ended unexpectedly.
+
+    It has the reason that the program logged, or else the end of its log.
+    """
+    reason = log.reason()
+    if reason:
+        return Unavailable(f"the {name} cannot start: {reason}")
     how = how_it_ended(exit_code)
     return Unavailable(f"the {name} has ended ({how}). The end of {log.path}:\n{log.tail()}")
 

@@ -152,6 +152,6 @@ class _Watched:
         elif self._ends == LOOP_ENDS:
             self._say(
                 f"The {name} ends again and again ({how}); it is restarted at least every "
-                f"{LONGEST_PAUSE_SECONDS:g} s, and the others go on. The end of {log.path}:\n"
-                f"{log.tail()}"
+                f"{LONGEST_PAUSE_SECONDS:g} s, and the others go on. "
+                + (log.reason() or f"The end of {log.path}:\n{log.tail()}")
             )

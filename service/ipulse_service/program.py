@@ -16,6 +16,7 @@ from fastapi import FastAPI
 from pydantic import ValidationError
 
 from ipulse.stack import listening
+from ipulse.stack.program_log import CANNOT_START
 from ipulse_core.errors import IPUlseError, Unavailable
 from ipulse_core.worker_faults import errors_name
 from ipulse_service.http import log_context as log
@@ -47,7 +48,8 @@ class Server(uvicorn.Server):
                 _announce(self._announcement, self._url)
             except OSError as error:
                 self._state.startup.fail(one_line(error))
-            _log.info("listening", extra={"url": self._url})
+            else:
+                _log.info("listening", extra={"url": self._url})
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Removes server.json, and stops to listen."""
@@ -81,14 +83,26 @@ def main() -> int:
         app = create_app(settings)
         listener = listen(settings)
         running = server(app, settings, listener)
-        running.config.load()
+        _load(running.config, settings)
     except (IPUlseError, ValidationError, OSError) as error:
-        _log.error("cannot_start", extra={"error": one_line(error)})
+        _log.error(CANNOT_START, extra={"error": one_line(error)})
         return 2
     gc.freeze()  # modules are never freed: excluding them shortens the pauses of the collector
     running.run(sockets=[listener])
     startup: Startup = app.state.services.startup
     return 0 if startup.failure is None else 3
+
+
+def _load(config: uvicorn.Config, settings: Settings) -> None:
+    """Reads the certificate and its key. Raises Unavailable, which names them."""
+    try:
+        config.load()
+    except OSError as error:  # no error of the library names the file
+        raise Unavailable(
+            f"cannot use the certificate {settings.tls_certificate} with the key "
+            f"{settings.tls_key} ({error.strerror or error}): IPULSE_TLS_CERTIFICATE and "
+            "IPULSE_TLS_KEY name PEM files that the user of the service can read"
+        ) from error
 
 
 def server(app: FastAPI, settings: Settings, listener: socket.socket) -> Server:

@@ -9,14 +9,22 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+from sqlalchemy import text
+
+from ipulse.stack.program_log import CANNOT_START
+from ipulse_service.db import migrations
+from ipulse_service.db.engine import Database
+from ipulse_service.selftest.postgresql import USER
 from tests.service.test_program import log_lines
 
+from .postgresql_server import PostgreSQLServer
 from .running import ROOT, Program, settings_for
 
 
 class TestStart:
     def start(self, home: Path, **environment: str) -> tuple[int, str]:
-        """The exit code, and the log of a service that does not start."""
+        """The exit code, and the reason in the log of a service that does not start."""
         done = subprocess.run(
             [sys.executable, "-m", "ipulse_service"],
             cwd=ROOT,
@@ -27,7 +35,10 @@ class TestStart:
             timeout=60,
         )
         lines = [json.loads(text) for text in done.stderr.splitlines()]
-        return done.returncode, "\n".join(line.get("error") or line["action"] for line in lines)
+        assert len(done.stderr) < 2000
+        (reason,) = [line["error"] for line in lines if line["action"] == CANNOT_START]
+        assert "\n" not in reason
+        return done.returncode, reason
 
     def test_a_missing_token_file_is_reported_with_a_hint(self, home: Path) -> None:
         code, log = self.start(home)
@@ -60,6 +71,62 @@ class TestStart:
         assert code == 3
         assert "file is not a database" in log
         assert (home / "ipulse.db").read_text() == "something else entirely" * 100
+
+    def test_a_database_of_a_newer_version_is_named(self, home: Path) -> None:
+        database = Database(settings_for(home, "redis://unused").database_url)
+        migrations.upgrade(database)
+        with database.write() as transaction:
+            newer = text("UPDATE alembic_version SET version_num = '9999'")
+            transaction.connection.execute(newer)
+        database.close()
+        code, log = self.start(home)
+        assert code == 3
+        assert "belongs to a newer version" in log
+
+    @pytest.mark.parametrize(
+        ("url", "fix"),
+        [
+            ("nonsense", "IPULSE_DATABASE_URL"),
+            ("postgresql://me:secret@host:port/ipulse", "IPULSE_DATABASE_URL"),
+            ("mysql://me:secret@host/ipulse", "IPULSE_DATABASE_URL"),
+            ("sqlite:////proc/none/ipulse.db", "/proc/none"),
+        ],
+    )
+    def test_a_wrong_url_of_a_database_is_named(self, home: Path, url: str, fix: str) -> None:
+        settings_for(home, "redis://unused")
+        code, log = self.start(home, IPULSE_DATABASE_URL=url)
+        assert code in (2, 3)
+        assert fix in log
+        assert "secret" not in log
+
+    @pytest.mark.parametrize("wrong", ["database", "user"])
+    def test_what_postgresql_refuses_is_named(
+        self, home: Path, postgresql_server: PostgreSQLServer, wrong: str
+    ) -> None:
+        settings_for(home, "redis://unused")
+        url = postgresql_server.new_database()
+        name = url.partition("@/")[2].partition("?")[0]
+        wrong_url = {
+            "database": url.replace(name, "not_there"),
+            "user": url.replace(f"{USER}@", "nobody_at_all@"),
+        }
+        code, log = self.start(home, IPULSE_DATABASE_URL=wrong_url[wrong])
+        assert code == 3
+        assert "IPULSE_DATABASE_URL" in log
+
+    def test_a_home_that_cannot_be_written_is_named(self, home: Path) -> None:
+        settings_for(home, "redis://unused")
+        (home / "artifacts").write_text("a file")
+        code, log = self.start(home)
+        assert code == 3
+        assert str(home / "artifacts") in log
+
+    def test_a_certificate_that_is_none_is_named(self, home: Path) -> None:
+        settings_for(home, "redis://unused")
+        token = str(home / "token")
+        code, log = self.start(home, IPULSE_TLS_CERTIFICATE=token, IPULSE_TLS_KEY=token)
+        assert code == 2
+        assert token in log
 
     def test_a_wrong_setting_is_named_without_the_others(self, home: Path) -> None:
         password = "redis://:hunter2@127.0.0.1"  # noqa: S105 - of a broker that is not there

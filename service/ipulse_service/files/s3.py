@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from ipulse.install_hint import install_hint
-from ipulse_core.errors import MissingDependency
+from ipulse_core.errors import MissingDependency, Unavailable
 from ipulse_service.files import file_thread_pool
 from ipulse_service.files.blobs import digest_path
 from ipulse_service.files.checksums import CheckedFile, WholeFileCheck, unchecked
@@ -34,7 +34,7 @@ class S3Blobs:
     """The same interface as `Blobs`, on a bucket. boto3 finds the credentials."""
 
     def __init__(self, bucket: str, endpoint_url: str | None, prefix: str, spool: Path) -> None:
-        """Raises MissingDependency without boto3."""
+        """Raises MissingDependency without boto3, and Unavailable for a wrong URL."""
         if importlib.util.find_spec("boto3") is None:
             raise MissingDependency(
                 "an S3 store needs boto3, which is not installed: "
@@ -42,6 +42,7 @@ class S3Blobs:
             )
         import boto3
         from botocore.config import Config
+        from botocore.exceptions import BotoCoreError
 
         self.bucket = bucket
         self.prefix = prefix
@@ -54,7 +55,13 @@ class S3Blobs:
             signature_version="s3v4",
             s3={"addressing_style": "path" if endpoint_url else "auto"},
         )
-        self.client: Any = boto3.client("s3", endpoint_url=endpoint_url, config=config)
+        try:
+            self.client: Any = boto3.client("s3", endpoint_url=endpoint_url, config=config)
+        except (ValueError, BotoCoreError) as error:  # no URL, no region
+            raise Unavailable(
+                f"cannot use the bucket {bucket} ({error}): set IPULSE_S3_ENDPOINT_URL to the URL "
+                "of an S3-compatible store, or what boto3 reads for Amazon's"
+            ) from error
 
     def prepare(self) -> None:
         """Makes the spool directory and deletes abandoned uploads. Raises StoreTrouble."""

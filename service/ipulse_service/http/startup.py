@@ -1,4 +1,4 @@
-"""The start of the service: it waits for its database, and answers probes meanwhile."""
+"""The start of the service: it waits for its database and store, and answers probes meanwhile."""
 
 from __future__ import annotations
 
@@ -7,12 +7,15 @@ import logging
 import time
 from collections.abc import Callable
 
+from pydantic import ValidationError
 from sqlalchemy.exc import SQLAlchemyError
 from starlette.concurrency import run_in_threadpool
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from ipulse.stack.program_log import CANNOT_START
 from ipulse_core.errors import IPUlseError, Unavailable
 from ipulse_service.db.failures import DatabaseFailed
+from ipulse_service.files.partial_upload import StoreTrouble
 from ipulse_service.http import problems
 
 HELD_SECONDS = 3.0  # the service begins to listen once it is ready, or after this time
@@ -59,15 +62,21 @@ class Startup:
         while True:
             try:
                 await run_in_threadpool(self._open_all)
-            except DatabaseFailed as error:
-                if not error.is_passing:
-                    self.fail(error.problem)
+            except (DatabaseFailed, StoreTrouble) as error:
+                what, problem = "artifact store", error.message
+                if isinstance(error.__cause__, OSError):  # of this machine's disk
+                    self.fail(one_line(error.__cause__))
                     return
-                waited = time.monotonic() - began
-                self.reason = f"the database does not answer yet; waiting for {waited:.0f} s"
+                if isinstance(error, DatabaseFailed):
+                    what, problem = "database", error.problem
+                    if not error.is_passing:
+                        self.fail(problem)
+                        return
+                waited = round(time.monotonic() - began)
+                self.reason = f"the {what} does not answer; the service has waited for {waited} s"
                 if time.monotonic() >= next_line:
-                    facts = {"error": error.problem, "seconds": round(waited)}
-                    _log.warning("waits_for_database", extra=facts)
+                    facts = {"for": what, "error": problem, "seconds": waited}
+                    _log.warning("start_waits", extra=facts)
                     next_line = time.monotonic() + LOG_SECONDS
                 await asyncio.sleep(RETRY_SECONDS)
             except (IPUlseError, OSError, SQLAlchemyError) as error:
@@ -81,7 +90,7 @@ class Startup:
     def fail(self, why: str) -> None:
         """Ends the service, which can never start: `why` is a sentence for the operator."""
         self.failure = self.reason = why
-        _log.error("cannot_start", extra={"error": why})
+        _log.error(CANNOT_START, extra={"error": why})
         self.on_failure()
 
 
@@ -107,6 +116,11 @@ def one_line(error: Exception) -> str:
         return (
             f"cannot use {error.filename} ({error.strerror}): make it readable and writable for "
             "the user of the service, or set IPULSE_HOME to another folder"
+        )
+    if isinstance(error, ValidationError):
+        return "; ".join(
+            f"IPULSE_{str(item['loc'][0]).upper()}: {item['msg']}" if item["loc"] else item["msg"]
+            for item in error.errors()
         )
     if isinstance(error, SQLAlchemyError):
         cause = getattr(error, "orig", None) or error

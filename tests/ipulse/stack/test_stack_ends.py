@@ -133,11 +133,21 @@ class TestNotStarting:
                 stack.start()
         assert stack.processes == {}
 
-    def test_an_agent_that_cannot_start_is_an_error_with_its_log(self, tmp_path: Path) -> None:
+    def test_an_agent_that_cannot_start_says_why_in_a_sentence(self, tmp_path: Path) -> None:
         stack = Stack(tmp_path / "home", environment={"IPULSE_RUNNER_PYTHON": "/no/python"})
-        with pytest.raises(Unavailable, match="the agent has ended") as caught:
+        with pytest.raises(Unavailable, match="the agent cannot start") as caught:
             stack.start()
         assert "/no/python cannot be executed" in str(caught.value)
+        assert "\n" not in str(caught.value)
+
+    def test_a_service_that_cannot_start_says_why_in_a_sentence(self, tmp_path: Path) -> None:
+        (tmp_path / "home").mkdir(mode=0o700)
+        (tmp_path / "home" / "ipulse.db").write_text("something else entirely" * 100)
+        stack = Stack(tmp_path / "home", agents=0)
+        with pytest.raises(Unavailable, match="the service cannot start") as caught:
+            stack.start()
+        assert "ipulse.db: file is not a database" in str(caught.value)
+        assert "\n" not in str(caught.value)
         assert stack.processes == {}
 
     def test_remote_access_needs_an_option(self, tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ import os
 from collections.abc import Callable
 
 from ipulse import json_log
+from ipulse.stack.program_log import CANNOT_START
 from ipulse_core.errors import IPUlseError
 from ipulse_core.worker_faults import fault_of
 from ipulse_worker.agent import niceness
@@ -29,7 +30,7 @@ def main() -> int:
     try:
         settings = AgentSettings.from_environment(os.environ)
     except IPUlseError as error:
-        _log.error("agent_not_started", extra={"why": str(error)})
+        _log.error(CANNOT_START, extra={"error": " ".join(str(error).split())})
         return EXIT_USAGE
     niceness.add(settings.nice)
     run = _way_of_waking(settings)
@@ -41,7 +42,7 @@ def main() -> int:
         except (OSError, RuntimeError) as error:  # its work directory, its descriptors, its threads
             fault = fault_of(error, settings.work_dir)
             why = fault.message if fault else f"{settings.work_dir}: {error}"
-            _log.error("agent_not_started", extra={"why": why})
+            _log.error(CANNOT_START, extra={"error": why})
             return EXIT_FAILED
         _log.info("agent_started", extra={"agent": settings.name, "kinds": settings.device_kinds})
         return run(settings, agent)

@@ -95,7 +95,7 @@ class TestStart:
         with agent_process(service, redis, tmp_path / "work", **changes) as agent:
             assert not agent.is_ready
             assert agent.process.wait(DEADLINE) == 2
-            agent.wait_for_action("agent_not_started")
-            why = agent.lines[-1]["why"]
+            agent.wait_for_action("cannot_start")
+            why = agent.lines[-1]["error"]
         assert "IPULSE_WARM" in why
         assert "/no/python" in why
