@@ -1,4 +1,4 @@
-"""A service whose PostgreSQL is not there yet waits for it, and answers probes meanwhile."""
+"""The service waits for its PostgreSQL at the start, and answers probes meanwhile."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Failures of the database: what the operator is told, and whether waiting helps."""
+"""Failures of the database, with a sentence for the operator."""
 
 from __future__ import annotations
 

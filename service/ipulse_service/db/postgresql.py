@@ -21,7 +21,7 @@ IDLE_SECONDS = 60  # after this time without a statement, a transaction of a hun
 CONNECT_SECONDS = 5
 DRIVER = "postgresql+psycopg"
 
-# By what the server says to a connection. All others may pass: it is away, starts, or is busy.
+# By words of the server's answer to a connection. All other failures may pass by themselves.
 _FIXES = tuple(
     (re.compile(pattern), fix)
     for pattern, fix in (

@@ -28,7 +28,7 @@ PAGES_AT_ONCE = 250  # are moved in one transaction: about 1 MB, a few milliseco
 REBUILT_BYTES = 2**30  # a larger file is not rebuilt while the service starts
 BUSY_SECONDS = 10.0  # how long a write waits for another writer before it gives up
 
-# By the beginning of SQLite's name of an error. All others may pass: another process has the file.
+# By the beginning of SQLite's name of an error. All other failures may pass by themselves.
 _OPEN_FIX = "make the file and its folder readable and writable for the user of the service"
 _FIXES = (
     ("SQLITE_NOTADB", "move the file away, or set IPULSE_DATABASE_URL to another one"),

@@ -69,7 +69,7 @@ class SteadyClock:
         self.expression = expression
         self.elapsed_ms = elapsed_ms
         self.boot_id = boot_id() if is_of_this_machine else None
-        # From the last stored reading to this process's first one; None if that is not known.
+        # The time from the last stored reading to this process's first one; None: unknown.
         self.stopped_ms: int | None = None
         self.is_off = False  # the clock was set, and the era of that is not stored yet
         self._lock = threading.Lock()

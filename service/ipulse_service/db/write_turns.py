@@ -1,4 +1,4 @@
-"""Whose turn it is to write to SQLite, which has one writer at a time.
+"""The order of writers to SQLite, which has one at a time.
 
 The requests of users queue among themselves, so that one of an agent, or a thread in the
 background, competes with one of them at a time, however many there are.
@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-# Whether this is done for a request of a user; threads that work for a request inherit it.
+# True in a request of a user; threads that work for a request inherit it.
 is_user: ContextVar[bool] = ContextVar("is_user", default=False)
 
 

@@ -70,7 +70,7 @@ class AppState:
 
     @property
     def threads(self) -> tuple[BackgroundThread, ...]:
-        """What works in the background, in the order in which it is started and stopped."""
+        """The background threads, in the order in which they are started and stopped."""
         return (
             self.publisher,
             self.reaper,
