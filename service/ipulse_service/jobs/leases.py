@@ -171,6 +171,7 @@ def reopen(transaction: Transaction, attempt: AttemptRow, lease_seconds: float) 
         "message": "",
         "summary": None,
         "lease_expires_at": transaction.now + round(lease_seconds * 1000),
+        "replica": transaction.replica,
     }
     return AttemptRow._make(transaction.connection.execute(_CHANGE_ENDED, values).one())
 
