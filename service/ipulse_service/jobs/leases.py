@@ -6,7 +6,7 @@ import hashlib
 import hmac
 import secrets
 from collections.abc import Collection
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from sqlalchemy import ColumnElement, bindparam, case, func, insert, or_, select, update
 
@@ -17,9 +17,7 @@ from ipulse_service.db.engine import Transaction
 from ipulse_service.db.tables import attempts, jobs
 from ipulse_service.jobs.job import JobRow
 
-# After this time, other replicas end a lease that the one that its agent talks to has not ended:
-# until then that one may not have listened.
-TAKEOVER_MS = 30_000
+TAKEOVER_MS = 30_000  # for so long, a lease is left to the replica that its agent talks to
 
 
 class AttemptRow(NamedTuple):
@@ -234,8 +232,7 @@ def next_expiry(transaction: Transaction) -> int | None:
     expires_at = attempts.c.lease_expires_at
     until = case((_is_own(transaction), expires_at), else_=expires_at + TAKEOVER_MS)
     query = select(func.min(until)).where(attempts.c.finished_at.is_(None))
-    expiry: int | None = transaction.connection.execute(query).scalar_one()
-    return expiry
+    return cast(int | None, transaction.connection.execute(query).scalar_one())
 
 
 def _is_own(transaction: Transaction) -> ColumnElement[bool]:
