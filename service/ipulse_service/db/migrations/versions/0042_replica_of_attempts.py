@@ -5,12 +5,12 @@ from __future__ import annotations
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0040"
-down_revision = "0039"
+revision = "0042"
+down_revision = "0041"
 
 
 def upgrade() -> None:
-    """Upgrades to revision 0040."""
+    """Upgrades to revision 0042."""
     op.add_column(
         "attempts", sa.Column("replica", sa.String(32), nullable=False, server_default="")
     )
