@@ -78,10 +78,7 @@ class Database:
         """Raises Unavailable for an unsupported URL, and MissingDependency without the driver."""
         try:
             self.url = make_url(url)
-        except (
-            ArgumentError,
-            ValueError,
-        ) as error:  # its text may have a password
+        except (ArgumentError, ValueError) as error:  # may quote a password
             raise Unavailable(f"IPULSE_DATABASE_URL is no URL: {_URLS}") from error
         kind = self.url.get_backend_name()
         if not self.url.database or kind not in ("sqlite", "postgresql"):
