@@ -25,7 +25,7 @@ class Attempt:
     id: str
     fence: str
     agent: str
-    expires: float  # on the monotonic clock
+    is_superseded: bool = False  # the reaper has ended it, and another may have begun
     events: list[dict[str, Any]] = field(default_factory=list)
     artifacts: list[Artifact] = field(default_factory=list)
     outcome: dict[str, Any] | None = None

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import re
 import threading
-import time
 from base64 import b64decode
 from collections.abc import Iterator
 from typing import Annotated, Any
@@ -67,7 +66,6 @@ class FakeRules:
             id=f"att_{job.id}_{number}",
             fence=body.get("fence") or f"fence-{job.id}-{number}",
             agent=body["agent"],
-            expires=time.monotonic() + self.lease_seconds,
         )
         job.attempts.append(attempt)
         return self._answer(job, attempt)
@@ -101,7 +99,6 @@ class FakeRules:
         }
 
     def heartbeat(self, job: Job, attempt: Attempt) -> dict[str, Any]:
-        attempt.expires = time.monotonic() + self.lease_seconds
         return {
             "cancel": job.state is JobState.CANCELLING,
             "finish": job.is_finishing,
@@ -183,7 +180,7 @@ class FakeRules:
                         attempt.fence != fence
                         or attempt.outcome is not None
                         or attempt is not job.last
-                        or attempt.expires < time.monotonic()
+                        or attempt.is_superseded
                     )
                     if stale:
                         raise Refusal(409, "stale_token")

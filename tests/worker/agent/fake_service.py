@@ -88,9 +88,9 @@ class FakeService(FakeRules):
             self.changed.notify_all()
 
     def expire(self, job_id: str) -> None:
-        """Expire the lease now and queue the job again, as the reaper does."""
+        """Queue the job again, as after a lost lease, and let the next attempt have it."""
         with self.changed:
-            self.jobs[job_id].last.expires = 0.0
+            self.jobs[job_id].last.is_superseded = True
             self.jobs[job_id].state = JobState.QUEUED
 
     def wait_for(self, holds: Callable[[], Any]) -> None:

@@ -109,8 +109,8 @@ class Agent:
                 attempt.run()
         finally:
             self._attempt = None
-            if attempt.is_unreported:
-                self._orphan_releaser.add_unreported(claim.lease)
+            if attempt.unreported:
+                self._orphan_releaser.add_unreported(claim.lease, attempt.unreported)
             self._host.attempt_removed()
             self._warm.prepare()  # after the outcome has been reported
         if self.quarantine.quarantined:
@@ -154,9 +154,9 @@ class Agent:
     def close(self) -> None:
         """Stop all threads and the warm runner, and close the connections."""
         self._registration.end()
-        self._orphan_releaser.end()
+        unreported = self._orphan_releaser.end()
         self._warm.close()
-        self._record.close()
+        self._record.close(unreported)
         self._api.close()
 
     def wait_for_work(self, tag: str, wait_seconds: int) -> AgentHint | None:

@@ -15,19 +15,25 @@ TRIES = 12  # the pauses between them add up to 15 s, the duration of a lease
 
 
 def retry_while_unavailable(
-    call: Callable[[], T], pause: Callable[[float], bool], tries: int = TRIES
+    call: Callable[[], T],
+    pause: Callable[[float], bool],
+    tries: int = TRIES,
+    *,
+    outlasts_absence: bool = False,
 ) -> T:
     """Call until it succeeds: repeat after ServiceUnavailable, never after another error.
 
-    `pause` sleeps for the given seconds and returns True to end the retries. Raises the last
+    `pause` sleeps for the given seconds and returns True to end the retries. With
+    `outlasts_absence` only errors of a service that is there count as tries. Raises the last
     ServiceUnavailable, or the other error.
     """
     delay = FIRST_PAUSE
-    for _ in range(tries - 1):
+    failures = 0
+    while True:
         try:
             return call()
         except ServiceUnavailable as error:
-            if pause(min(max(delay, error.retry_after), LONGEST_PAUSE)):
+            failures += not (outlasts_absence and error.is_away)
+            if failures >= tries or pause(min(max(delay, error.retry_after), LONGEST_PAUSE)):
                 raise
-            delay *= 2
-    return call()
+            delay = min(2 * delay, LONGEST_PAUSE)

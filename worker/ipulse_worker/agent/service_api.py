@@ -144,7 +144,9 @@ class ServiceAPI(FileTransfers):
         """Renew the lease; return whether the attempt is to stop."""
         sent_at = time.monotonic()
         # An answer after the end of the lease would come too late.
-        longest = min(_HEARTBEAT_TIMEOUT, max(lease.seconds_left(), 0.1))
+        longest = _HEARTBEAT_TIMEOUT
+        if not lease.may_expire:
+            longest = min(longest, max(lease.seconds_left(), 0.1))
         path = f"/v1/worker/attempts/{lease.attempt_id}/heartbeat"
         answer = self._post(path, {}, lease, httpx.Timeout(longest))
         with understood("a heartbeat"):

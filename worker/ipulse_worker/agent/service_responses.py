@@ -21,6 +21,7 @@ from ipulse_core.errors import (
     StaleToken,
     Unavailable,
 )
+from ipulse_core.states import Reason
 
 
 class ClaimRefused(Conflict):
@@ -50,7 +51,15 @@ class ProtocolRefused(IPUlseError):
 class ServiceUnavailable(Unavailable):
     """The service cannot be reached, or cannot answer now; a later try may succeed."""
 
-    def __init__(self, message: str, retry_after: float = 0.0, remote_code: str = "") -> None:
+    def __init__(
+        self,
+        message: str,
+        retry_after: float = 0.0,
+        remote_code: str = "",
+        *,
+        is_away: bool = False,
+    ) -> None:
+        self.is_away = is_away  # nothing answers, or only something on the way
         self.retry_after = retry_after  # seconds
         self.remote_code = remote_code  # names the failing part, if the service says so
         super().__init__(message)
@@ -68,6 +77,10 @@ _BY_STATUS: dict[int, type[IPUlseError]] = {
     403: NotPermitted,
     404: NotFound,
 }
+
+
+# The answers of an overloaded or stopping service, and of a proxy in front of one that is away.
+_AWAY = (429, 502, 503, 504)
 
 
 def object_in(response: httpx.Response, path: str) -> dict[str, Any]:
@@ -100,7 +113,9 @@ def unreachable(error: httpx.TransportError) -> ServiceUnavailable:
                 f"({cause.verify_message}): if it has a new one, join again"
             )
         cause = cause.__cause__ or cause.__context__
-    return ServiceUnavailable(f"the service cannot be reached: {type(error).__name__}: {error}")
+    return ServiceUnavailable(
+        f"the service cannot be reached: {type(error).__name__}: {error}", is_away=True
+    )
 
 
 def raise_refusal(response: httpx.Response) -> None:
@@ -111,7 +126,8 @@ def raise_refusal(response: httpx.Response) -> None:
     problem = _problem_in(response)
     code, detail = str(problem.get("code", "")), str(problem.get("detail", f"HTTP {status}"))
     if status >= 500 or status == 429:
-        raise ServiceUnavailable(detail, _retry_after(response), code)
+        is_away = status in _AWAY and code != Reason.ARTIFACT_STORE.value
+        raise ServiceUnavailable(detail, _retry_after(response), code, is_away=is_away)
     known = _BY_CODE.get(code) or _BY_STATUS.get(status)
     if known is NotAuthenticated and code == NotAuthenticated.code:
         raise NotAuthenticated("the service does not know this agent's token")

@@ -67,6 +67,14 @@ def completes_when_released(assignment: Assignment) -> None:
     done()
 
 
+def completes_when_asked(assignment: Assignment) -> None:
+    phases()
+    log(f"pid {os.getpid()}")
+    signal.sigwait([signal.SIGUSR1])
+    results(assignment)
+    done()
+
+
 def finishes_when_asked(assignment: Assignment) -> None:
     phases()
     metric()

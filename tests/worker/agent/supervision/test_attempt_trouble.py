@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import time
 from pathlib import Path
 
@@ -13,6 +15,7 @@ from ipulse_worker.agent.agent import Agent
 from ipulse_worker.agent.settings import AgentSettings
 from ipulse_worker.agent.uploads import uploader
 from tests.ipulse.stack.guarded import Watched
+from tests.service.conditions import eventually
 from tests.worker.agent.attempts import attempt, end_lease, logged_pid
 from tests.worker.agent.conftest import agent_with, in_background
 from tests.worker.agent.fake_handler import HANG_UP
@@ -104,11 +107,51 @@ class TestTrouble:
                 service.hang_up()
                 end_lease(agent)
                 assert runner.ends()
-            assert service.job(job_id).last.outcome is None
-            # The results may exist nowhere else, so the directory stays.
-            assert [path.name for path in settings.work_dir.iterdir()] == [
-                service.job(job_id).last.id
-            ]
+                # The results may exist nowhere else, so the directory stays.
+                assert (settings.work_dir / service.job(job_id).last.id).is_dir()
+                service.listen()
+                service.wait_for(lambda: service.job(job_id).last.outcome)
+            # The job is not at fault.
+            assert service.job(job_id).outcome["reason"] == Reason.WORKER_STOPPED
+
+    def test_results_wait_for_a_service_that_is_away_for_long(
+        self, tmp_path: Path, settings: AgentSettings
+    ) -> None:
+        with FakeService(tmp_path / "token") as service:
+            job_id = service.submit("completes_when_asked")
+            changes = {"service_url": service.url, "worker_token": service.token}
+            with agent_with(settings, **changes) as agent, in_background(
+                lambda: agent.run_job(job_id)
+            ):
+                runner = Watched(logged_pid(service, job_id, "pid"))
+                service.hang_up()
+                os.kill(runner.pid, signal.SIGUSR1)
+                assert runner.ends()
+                eventually(lambda: agent._attempt is not None and agent._attempt._lease.may_expire)
+                end_lease(agent)
+                time.sleep(1.0)  # heartbeats fail meanwhile
+                service.listen()
+            assert service.job(job_id).state is JobState.SUCCEEDED
+            assert len(service.job(job_id).attempts) == 1
+
+    def test_a_stop_while_the_service_is_away_is_reported_by_the_next_agent(
+        self, tmp_path: Path, settings: AgentSettings, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("ipulse_worker.agent.supervision.delivery.DELIVERY_SECONDS", 0.2)
+        with FakeService(tmp_path / "token") as service:
+            job_id = service.submit("trains_until_released")
+            changes = {"service_url": service.url, "worker_token": service.token}
+            with agent_with(settings, **changes) as agent, in_background(
+                lambda: agent.run_job(job_id)
+            ):
+                logged_pid(service, job_id, "pid")
+                service.hang_up()
+                agent.stop()
+            service.listen()
+            with agent_with(settings, **changes):
+                service.wait_for(lambda: service.job(job_id).last.outcome)
+            assert service.job(job_id).outcome["reason"] == Reason.WORKER_STOPPED
+            assert list(settings.work_dir.iterdir()) == []
 
     def test_a_superseded_attempt_ends_at_once_and_reports_nothing(
         self, service: FakeService, settings: AgentSettings
@@ -137,8 +180,8 @@ class TestTrouble:
                 assert runner.ends()
             assert not any(path.endswith("/heartbeat") for _, path in service.requests)
             outcome = service.job(job_id).last.outcome
-            # Another thread of the agent may have given the job back, if that is still allowed.
-            assert outcome is None or outcome["reason"] == Reason.WORKER_LOST
+            # Another thread of the agent may have given the job back by now.
+            assert outcome is None or outcome["reason"] == Reason.WORKER_STOPPED
 
     def test_a_wrong_token_is_logged_once_and_not_retried(
         self, service: FakeService, settings: AgentSettings, caplog: pytest.LogCaptureFixture

@@ -74,6 +74,8 @@ def dataset_linked(
         except StaleToken:
             raise
         except IPUlseError as error:
+            if claim.lease.is_lost:
+                raise
             raise DatasetNotDownloaded(
                 f"the data set sha256:{sha256[:12]} cannot be downloaded: {error.message}"
             ) from error
@@ -88,6 +90,7 @@ def _fill(api: ServiceAPI, claim: ClaimedJob, folder: Path, kind: str, sha256: s
         retry_while_unavailable(
             lambda: api.download_dataset(claim.lease, file, _stop_if_lost(claim)),
             claim.lease.wait_for_loss,
+            outlasts_absence=True,
         )
         file.seek(0)
         found = hashlib.file_digest(file, "sha256").hexdigest()

@@ -26,6 +26,9 @@ class HeldLease:
     agent: str
     attempt_id: str
     fence: str
+    # The outcome, if the agent has ended without being able to report it.
+    reason: str = ""
+    message: str = ""
 
 
 class LeaseRecord:
@@ -58,22 +61,30 @@ class LeaseRecord:
     @contextmanager
     def holding(self, lease: AttemptLease) -> Iterator[None]:
         """Record the lease within the context, so that it can be released if the agent dies."""
-        record = self._path.with_suffix(RECORD)
-        held = HeldLease(self._agent, lease.attempt_id, lease.fence)
-        try:
-            with open(record, "w", opener=_open_private) as file:
-                json.dump(asdict(held), file)
-        except OSError as error:  # with a full disk the job still runs; the lease expires by itself
-            _log.warning("lease_not_recorded", extra={"why": str(error)})
+        self._write(HeldLease(self._agent, lease.attempt_id, lease.fence))
         try:
             yield
         finally:
-            _remove(record)
+            _remove(self._path.with_suffix(RECORD))
 
-    def close(self) -> None:
-        """Remove the lock file and release the lock."""
+    def _write(self, held: HeldLease) -> None:
+        try:
+            with open(self._path.with_suffix(RECORD), "w", opener=_open_private) as file:
+                json.dump(asdict(held), file)
+        except OSError as error:  # with a full disk the job still runs; the lease expires by itself
+            _log.warning("lease_not_recorded", extra={"why": str(error)})
+
+    def close(self, unreported: HeldLease | None = None) -> None:
+        """Remove the lock file and release the lock.
+
+        With a lease whose end could not be reported, the files stay for the next agent, which
+        reports it.
+        """
         if self._lock >= 0:
-            _remove(self._path)
+            if unreported is None:
+                _remove(self._path)
+            else:
+                self._write(unreported)
             os.close(self._lock)
             self._lock = -1
 

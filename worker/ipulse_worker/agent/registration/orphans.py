@@ -15,13 +15,15 @@ from pathlib import Path
 from ipulse_core.attempt_outcome import AttemptOutcome
 from ipulse_core.errors import IPUlseError, NotFound, StaleToken
 from ipulse_core.states import Reason
-from ipulse_worker.agent.registration.lease_record import DeadAgent, dead_agents
+from ipulse_worker.agent.registration.lease_record import DeadAgent, HeldLease, dead_agents
 from ipulse_worker.agent.service_api import ServiceAPI
 from ipulse_worker.agent.supervision.lease import AttemptLease
 from ipulse_worker.agent.supervision.work_directory import remove_of_attempt
 
 EVERY_SECONDS = 1.0
-UNREPORTED_SECONDS = 5.0  # between two tries to end an attempt that could not be reported
+# Between two tries to end an attempt that could not be reported. It is shorter than the time that a
+# service gives its agents after its start.
+UNREPORTED_SECONDS = 1.0
 
 _log = logging.getLogger(__name__)
 
@@ -35,7 +37,7 @@ class OrphanReleaser:
     def __init__(self, api: ServiceAPI, work_dir: Path) -> None:
         self._api = api
         self._work_dir = work_dir
-        self._unreported: deque[AttemptLease] = deque()
+        self._unreported: deque[tuple[AttemptLease, AttemptOutcome]] = deque()
         self._next_try = 0.0
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._run, name="orphans", daemon=True)
@@ -44,13 +46,19 @@ class OrphanReleaser:
         """Start the thread."""
         self._thread.start()
 
-    def end(self) -> None:
-        """End the thread, without waiting for it."""
+    def end(self) -> HeldLease | None:
+        """End the thread, without waiting for it; return what it could not report, if anything."""
         self._ended.set()
+        try:
+            lease, outcome = self._unreported[0]
+        except IndexError:
+            return None
+        reason, message = outcome.reason.value, outcome.message
+        return HeldLease("this agent", lease.attempt_id, lease.fence, reason, message)
 
-    def add_unreported(self, lease: AttemptLease) -> None:
-        """Remove the files of an attempt as soon as the service knows that it is over."""
-        self._unreported.append(lease)
+    def add_unreported(self, lease: AttemptLease, outcome: AttemptOutcome) -> None:
+        """Report the outcome as soon as the service answers, and remove the attempt's files."""
+        self._unreported.append((lease, outcome))
 
     def _run(self) -> None:
         pause, trouble = 0.0, ""
@@ -79,21 +87,24 @@ class OrphanReleaser:
         held = dead.held_lease()
         if held:
             lease = AttemptLease(held.attempt_id, held.fence, 0.0, 0.0)
-            self._end(lease, f"{held.agent} has died", held.agent)
+            outcome = AttemptOutcome(Reason.WORKER_LOST, f"{held.agent} has died")
+            if held.reason:  # it has ended without being able to report
+                outcome = AttemptOutcome(Reason(held.reason), held.message)
+            self._end(lease, outcome, held.agent)
         dead.remove()
 
     def _end_unreported(self) -> None:
         if not self._unreported or time.monotonic() < self._next_try:
             return
         self._next_try = time.monotonic() + UNREPORTED_SECONDS
-        self._end(self._unreported[0], "The agent could not report the outcome.", "this agent")
+        self._end(*self._unreported[0], "this agent")
         self._unreported.popleft()
 
-    def _end(self, lease: AttemptLease, why: str, agent: str) -> None:
+    def _end(self, lease: AttemptLease, outcome: AttemptOutcome, agent: str) -> None:
         """End an attempt and remove its files."""
         facts = {"attempt": lease.attempt_id, "of": agent}
         try:
-            self._api.finish(lease, AttemptOutcome(Reason.WORKER_LOST, why))
+            self._api.finish(lease, outcome)
         except (StaleToken, NotFound) as error:
             _log.info("orphan_already_released", extra={**facts, "why": error.message})
         else:

@@ -8,6 +8,7 @@ from ipulse_core.errors import IPUlseError, StaleToken
 from ipulse_core.events import ProgressEvent
 from ipulse_core.states import Phase
 from ipulse_worker.agent.service_api import ServiceAPI
+from ipulse_worker.agent.service_responses import ServiceUnavailable
 from ipulse_worker.agent.service_types import ClaimedJob, StartFromFile
 from ipulse_worker.agent.uploads.event_reporter import EventReporter
 from ipulse_worker.agent.uploads.resumption import fetch_checkpoint, fetch_op, fetch_start_file
@@ -36,8 +37,8 @@ class AttemptFiles:
         self._reporter.add(ProgressEvent(Phase.PREPARE.value, 0.0, downloading))
         try:
             return str(fetch_start_file(self._api, self._claim, start, self._directory))
-        except StaleToken:
-            raise
+        except (StaleToken, ServiceUnavailable):
+            raise  # an outage says nothing about the file
         except IPUlseError as error:
             raise StartFileMissing(f"{start.name} cannot be downloaded: {error.message}") from error
 
@@ -49,7 +50,7 @@ class AttemptFiles:
             self._reporter.add(ProgressEvent(Phase.PREPARE.value, 0.0, downloading))
             try:
                 path = fetch_op(self._api, self._claim, op, number, self._directory)
-            except StaleToken:
+            except (StaleToken, ServiceUnavailable):
                 raise
             except IPUlseError as error:
                 what = f"the custom op {op.name} cannot be downloaded: {error.message}"
@@ -66,7 +67,7 @@ class AttemptFiles:
         self._reporter.add(ProgressEvent(Phase.PREPARE.value, 0.0, downloading))
         try:
             path = fetch_checkpoint(self._api, self._claim, stored, self._directory)
-        except StaleToken:
+        except (StaleToken, ServiceUnavailable):
             raise
         except IPUlseError as error:
             # Training from the beginning gives the same result; it only takes longer.

@@ -15,7 +15,7 @@ from pathlib import Path
 from ipulse_core.attempt_outcome import AttemptOutcome
 from ipulse_core.errors import IPUlseError, NotFound, StaleToken
 from ipulse_core.events import PROTOCOL, Assignment, DoneEvent, ProgressEvent
-from ipulse_core.states import Phase, Reason
+from ipulse_core.states import COUNTED, Phase, Reason
 from ipulse_core.worker_faults import WorkerFault, fault_of
 from ipulse_worker.agent.datasets.dataset_cache import DatasetCache
 from ipulse_worker.agent.datasets.dataset_download import DatasetNotDownloaded, dataset_linked
@@ -23,11 +23,12 @@ from ipulse_worker.agent.registration.host_check import HostCheck
 from ipulse_worker.agent.registration.quarantine import Quarantine
 from ipulse_worker.agent.retry_policy import retry_while_unavailable
 from ipulse_worker.agent.service_api import ServiceAPI
+from ipulse_worker.agent.service_responses import ServiceUnavailable
 from ipulse_worker.agent.service_types import ClaimedJob
 from ipulse_worker.agent.settings import AgentSettings
 from ipulse_worker.agent.supervision.attempt_files import AttemptFiles, StartFileMissing
 from ipulse_worker.agent.supervision.cancellation import CancelPoller
-from ipulse_worker.agent.supervision.delivery import LAST_TRIES, Delivery
+from ipulse_worker.agent.supervision.delivery import LAST_TRIES, Delivery, ShutDown
 from ipulse_worker.agent.supervision.heartbeat import Heartbeat
 from ipulse_worker.agent.supervision.inbox import Delivered, FinishOrder, Inbox, LeaseLost
 from ipulse_worker.agent.supervision.runner_exit import RunnerExit, StopCause
@@ -62,7 +63,8 @@ class AttemptSupervisor:
         self._host = host
         self._lease = claim.lease
         self._inbox = Inbox()
-        self.is_unreported = False  # the service does not know how it ended
+        self.unreported: AttemptOutcome | None = None  # what the service does not know yet
+        self._delivery: Delivery | None = None
         self._is_cancelled = threading.Event()
         self._facts = {"job": claim.job_id, "attempt": self._lease.attempt_id}
 
@@ -94,12 +96,16 @@ class AttemptSupervisor:
                 try:
                     with self._lease.lost_by_failure("attempt"):
                         self._run_in(directory.path)
-                except (StaleToken, NotFound) as error:
-                    _log.warning("attempt_superseded", extra={**self._facts, "why": error.message})
                 except IPUlseError as error:
-                    # The files may exist nowhere else, and the attempt may not be over.
-                    self.is_unreported = directory.is_kept = True
-                    _log.error("attempt_not_reported", extra={**self._facts, "why": error.message})
+                    why = self._lease.loss or error
+                    extra = {**self._facts, "why": why.message}
+                    if isinstance(why, (StaleToken, NotFound)):
+                        _log.warning("attempt_superseded", extra=extra)
+                    else:
+                        # The files may exist nowhere else, and the attempt may not be over.
+                        directory.is_kept = True
+                        self.unreported = self._late_outcome(why)
+                        _log.error("attempt_not_reported", extra=extra)
         except DatasetNotDownloaded as error:
             self._give_back(WorkerFault(Reason.DATA_UNAVAILABLE, f"{error}"))
         except (OSError, RuntimeError) as error:
@@ -122,6 +128,21 @@ class AttemptSupervisor:
         else:
             extra = {**self._facts, "reason": fault.reason.value, "detail": fault.message}
             _log.warning("attempt_given_back", extra=extra)
+
+    def _late_outcome(self, why: IPUlseError) -> AttemptOutcome:
+        """Return the outcome to report once the service answers; `why` it could not be reported.
+
+        Results that were not delivered are lost: another attempt continues from a checkpoint.
+        """
+        outcome = self._delivery.outcome if self._delivery else None
+        if outcome and outcome.reason in COUNTED:
+            return outcome
+        if outcome and outcome.reason is Reason.WORKER_STOPPED:
+            return outcome
+        if isinstance(why, (ServiceUnavailable, ShutDown)):
+            message = f"The agent gave it up: {why.message.rstrip('.')}."
+            return AttemptOutcome(Reason.WORKER_STOPPED, message)
+        return AttemptOutcome(Reason.WORKER_LOST, "The agent could not report the outcome.")
 
     def _record(self, outcome: AttemptOutcome) -> tuple[AttemptOutcome, str]:
         """Record a fault of device or machine, before the service hands the job out again.
@@ -165,7 +186,7 @@ class AttemptSupervisor:
         )
         reporter.start()
         uploader.start()
-        delivery = Delivery(
+        self._delivery = delivery = Delivery(
             self._api, self._lease, self._inbox, reporter, uploader, self._record, self._facts
         )
         downloading = ProgressEvent(Phase.PREPARE.value, 0.0, "downloading the data set")

@@ -26,6 +26,12 @@ LAST_TRIES = 3  # to report the outcome of an agent that shuts down or gives the
 _log = logging.getLogger(__name__)
 
 
+class ShutDown(IPUlseError):
+    """The agent is shutting down and cannot wait any longer."""
+
+    code = "shut_down"
+
+
 class Delivery:
     """Delivers the rest of one attempt in the thread that calls `run`."""
 
@@ -59,14 +65,20 @@ class Delivery:
         self._record = record
         self._facts = facts
         self._shutting_down = False
+        self.outcome: AttemptOutcome | None = None  # of the runner, once that has ended
 
     def run(self, runner_exit: RunnerExit) -> None:
-        """Deliver everything and report the outcome. Raises IPUlseError if that is not possible."""
+        """Deliver everything and report the outcome. Raises IPUlseError if that is not possible.
+
+        An absent service is waited for, unless the agent shuts down.
+        """
+        self._lease.may_expire = not runner_exit.shuts_down
         self._report(self._deliver(runner_exit))
 
     def _deliver(self, runner_exit: RunnerExit) -> AttemptOutcome:
         """Upload everything that the service does not have yet; a failure changes the outcome."""
         outcome, quarantined = self._record(outcome_of(runner_exit))
+        self.outcome = outcome
         if quarantined:
             self._reporter.remark(quarantined, "warning")
         self._inbox.set_deadline(None)
@@ -92,9 +104,7 @@ class Delivery:
             if message is StopCause.WORKER_STOPPED:
                 self._shut_down()
             elif message is None:
-                self._lease.lose(
-                    IPUlseError("the agent is shutting down and cannot wait any longer")
-                )
+                self._lease.lose(ShutDown())
 
     def _shut_down(self) -> None:
         self._shutting_down = True
@@ -141,9 +151,21 @@ class Delivery:
     ) -> None:
         retry_while_unavailable(
             lambda: self._api.finish(self._lease, outcome, first, events, manifest),
-            self._lease.wait_for_loss,
+            self._pause,
             LAST_TRIES if self._shutting_down else TRIES,
+            outlasts_absence=not self._shutting_down,
         )
+
+    def _pause(self, seconds: float) -> bool:
+        """Sleep; return True if there is nobody to report to, or no time left for it."""
+        if self._lease.wait_for_loss(seconds):
+            return True
+        if self._shutting_down:
+            return False
+        self._inbox.set_deadline(0.0)
+        while message := self._inbox.next():
+            self._shutting_down |= message is StopCause.WORKER_STOPPED
+        return self._shutting_down
 
     def _after_delivery(self, outcome: AttemptOutcome) -> AttemptOutcome:
         """Return the outcome, or a failure if a file or an event could not be stored."""

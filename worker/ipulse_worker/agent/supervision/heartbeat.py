@@ -18,7 +18,8 @@ class Heartbeat(PollingThread):
     """Sends heartbeats while its context is open.
 
     The lease is lost when the service refuses a heartbeat, and when none was answered for as long
-    as the lease lasts: by then the job may belong to another attempt.
+    as the lease lasts: by then another attempt may run. Once the runner has ended, its results wait
+    for the service, which knows whether another attempt has begun.
     """
 
     def __init__(
@@ -58,12 +59,14 @@ class Heartbeat(PollingThread):
         """Send one heartbeat, unless the lease has expired."""
         # A process that was suspended, or a machine that slept, continues here with an expired
         # lease: the service would refuse it.
-        if self._lease.seconds_left() <= 0:
-            self._lease.lose(ServiceUnavailable(OUT_OF_REACH))
+        if self._lease.seconds_left() <= 0 and not self._lease.may_expire:
+            self._lease.lose(ServiceUnavailable(OUT_OF_REACH, is_away=True))
             return None
         return self._within_lease(self._beat())
 
     def _within_lease(self, pause: float) -> float:
+        if self._lease.may_expire:
+            return pause
         return min(pause, max(0.0, self._lease.seconds_left()))
 
     def _beat(self) -> float:

@@ -32,7 +32,8 @@ class AttemptLease:
         self.fence = fence
         self._clock = clock
         self._expires = sent_at + seconds
-        self._loss: IPUlseError | None = None
+        self.loss: IPUlseError | None = None  # why it was lost
+        self.may_expire = False  # no runner works under it: its end is for the service to decide
         self._is_lost = threading.Event()
         self._deciding = threading.Lock()
         self._listeners: list[OnLoss] = []
@@ -57,9 +58,9 @@ class AttemptLease:
     def lose(self, why: IPUlseError) -> None:
         """Mark the lease as lost and call the listeners; only the first call has an effect."""
         with self._deciding:
-            if self._loss:
+            if self.loss:
                 return
-            self._loss = why
+            self.loss = why
             self._is_lost.set()
         for listener in self._listeners:
             listener(why)
@@ -67,10 +68,10 @@ class AttemptLease:
     def on_loss(self, listener: OnLoss) -> None:
         """Call `listener` once with the reason of the loss, in the thread that detects it."""
         with self._deciding:
-            if self._loss is None:
+            if self.loss is None:
                 self._listeners.append(listener)
                 return
-            why = self._loss
+            why = self.loss
         listener(why)
 
     @contextmanager

@@ -52,6 +52,7 @@ class RunnerExit:
     detail: str = ""  # an error message of the agent that says more than the exit code
     oom_kills: int = 0  # processes that the kernel killed for lack of memory while it ran
     fault: WorkerFault | None = None  # the fault of the machine that stopped it
+    shuts_down: bool = False  # the agent was asked to shut down after the runner's report
 
     @property
     def is_complete(self) -> bool:

@@ -64,6 +64,7 @@ class RunnerSupervisor:
         self._stop: StopCause | None = None
         self._detail = ""
         self._is_finishing = False  # the user wants the results so far
+        self._shuts_down = False
         self._is_assigned = False
         self._has_begun = False  # the runner has entered a phase
         self._fault: WorkerFault | None = None
@@ -174,6 +175,7 @@ class RunnerSupervisor:
 
     def _terminate(self, runner: RunnerProcess, cause: StopCause) -> None:
         if cause is StopCause.WORKER_STOPPED and self._done:
+            self._shuts_down = True
             return  # it has reported its outcome already
         self._stop = max(cause, self._stop or cause)
         runner.terminate()
@@ -213,4 +215,5 @@ class RunnerSupervisor:
             detail=self._detail or detail,
             oom_kills=oom_kills,
             fault=self._fault,
+            shuts_down=self._shuts_down,
         )

@@ -158,6 +158,7 @@ class EventReporter:
             following = retry_while_unavailable(
                 lambda: self._api.send_events(self._lease, first, batch),
                 self._lease.wait_for_loss,
+                outlasts_absence=True,
             )
         except (StaleToken, NotFound, ServiceUnavailable) as error:
             # An outage of the service never fails the job: another attempt continues it.

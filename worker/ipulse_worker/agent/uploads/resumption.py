@@ -59,7 +59,9 @@ def _fetch(
     download: Callable[[BinaryIO], None], claim: ClaimedJob, expected: str, path: Path
 ) -> Path:
     with errors_name(path), path.open("w+b") as file:
-        retry_while_unavailable(lambda: download(file), claim.lease.wait_for_loss)
+        retry_while_unavailable(
+            lambda: download(file), claim.lease.wait_for_loss, outlasts_absence=True
+        )
         file.seek(0)
         sha256 = hashlib.file_digest(file, "sha256").hexdigest()
     if sha256 != expected:

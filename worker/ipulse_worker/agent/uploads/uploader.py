@@ -188,6 +188,7 @@ class Uploader:
                 media_type=file.media_type,
             ),
             self._lease.wait_for_loss,
+            outlasts_absence=True,
         )
 
     def _fail(self, file: _File, why: str) -> None:
