@@ -18,8 +18,7 @@ from .completing import complete_job
 from .exits import Exit
 
 JOB_HELP = (
-    "Id of the job, its first characters (4 or more), its name if no other job has it, latest, or "
-    "latest~1 (one before)."
+    "Id of the job, its first characters (4 or more), its name, latest, or latest~1 (one before)."
 )
 
 JobId = Annotated[

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from ipulse.cli.terminal import say
 from ipulse.client import Client
 from ipulse_core import ids
 from ipulse_core.errors import NotFound
@@ -23,8 +24,20 @@ SweepId = Annotated[
 ]
 
 
+def find_newest_sweep(client: Client, reference: str) -> str:
+    """Return the full id of the sweep that a reference means; of several with one name the newest.
+
+    It says which one it took. Raises NotFound.
+    """
+    return _find(client, reference, takes_newest=True)
+
+
 def find_sweep(client: Client, reference: str) -> str:
-    """Return the full id of the sweep that a reference means. Raises NotFound."""
+    """Return the full id of the only sweep that a reference means. Raises NotFound."""
+    return _find(client, reference, takes_newest=False)
+
+
+def _find(client: Client, reference: str, takes_newest: bool) -> str:
     if ids.is_id(ids.SWEEP, reference):
         return reference
     latest = client.sweeps(1 if reference == "latest" else LOOKED_AT)
@@ -41,7 +54,13 @@ def find_sweep(client: Client, reference: str) -> str:
     ]
     if not found:
         raise NotFound(f"there is no sweep {reference[:100]!r}; `ipulse sweep list` shows all")
-    if len(found) > 1:
+    if takes_newest and len(found) > 1 and all(sweep.name == reference for sweep in found):
+        say(
+            f"{len(found)} sweeps have the name {reference!r}: this is the newest, {found[0].id} "
+            f"({found[0].state})",
+            style="yellow",
+        )
+    elif len(found) > 1:
         lines = [f"  {sweep.id}  {sweep.state}  {sweep.name}" for sweep in found[:10]]
         raise NotFound("\n".join([f"several sweeps match {reference[:100]!r}:", *lines]))
     return found[0].id

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from .jobs.batches import BatchResult as BatchResult
     from .jobs.batches import JobSelection as JobSelection
     from .jobs.curves import MetricCurve as MetricCurve
+    from .jobs.job_reference import SeveralJobs as SeveralJobs
     from .jobs.requests import JobRequest as JobRequest
     from .jobs.requests import SpecSource as SpecSource
     from .jobs.resources import Artifact as Artifact
@@ -55,6 +56,7 @@ _MODULES = {
     "DatasetVersion": ".datasets.resources",
     **dict.fromkeys(("BatchResult", "JobSelection"), ".jobs.batches"),
     "MetricCurve": ".jobs.curves",
+    "SeveralJobs": ".jobs.job_reference",
     **dict.fromkeys(("JobRequest", "SpecSource"), ".jobs.requests"),
     **dict.fromkeys(
         ("Artifact", "Job", "JobEvent", "SubmissionPlan", "ValidSpec"), ".jobs.resources"

@@ -102,7 +102,8 @@ class BlockingJobs:
 
         A reference is an id, its first digits with or without `job_`, the name of a single job,
         `latest`, or `latest~N` for the N-th job before the latest. The service is asked only if it
-        is not a full id. Raises NotFound, with the candidates if several jobs match.
+        is not a full id. Raises NotFound, with the candidates if several jobs match; of jobs with
+        one name it is SeveralJobs, which has them in `found`, the newest first.
         """
         return finished(self._calls.find_id(reference))
 

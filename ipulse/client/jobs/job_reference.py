@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ipulse_core import ids
@@ -21,6 +22,14 @@ MOST_BACK = 100_000  # jobs that latest~N may pass over
 _LONGEST_NAME = 128
 _SHORTENED = re.compile(rf"(?:job_)?([0-9a-f]{{1,{ids.DIGITS}}})")
 _LATEST = re.compile(r"latest(?:~([0-9]{1,6}))?")
+
+
+class SeveralJobs(NotFound):
+    """Several jobs have the name; `found` has them, the newest first."""
+
+    def __init__(self, message: str, found: Sequence[Job] = ()) -> None:
+        super().__init__(message)
+        self.found = tuple(found)
 
 
 async def find_job(calls: Jobs, reference: str) -> str:
@@ -51,7 +60,7 @@ async def find_job(calls: Jobs, reference: str) -> str:
 
 
 async def _named(calls: Jobs, name: str) -> str | None:
-    """Return the id of the only job of this name, None without one. Raises NotFound if several."""
+    """Return the id of the only job of this name, None without one. Raises SeveralJobs."""
     if not name.isprintable() or '"' in name or len(name) > _LONGEST_NAME:
         return None
     found = []
@@ -61,7 +70,7 @@ async def _named(calls: Jobs, name: str) -> str | None:
         if len(found) > LISTED:
             break
     if len(found) > 1:
-        raise NotFound(_ambiguous(f"several jobs have the name {name!r}:", found))
+        raise SeveralJobs(_ambiguous(f"several jobs have the name {name!r}:", found), found)
     return found[0].id if found else None
 
 

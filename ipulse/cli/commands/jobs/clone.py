@@ -9,6 +9,7 @@ import typer
 from ipulse.cli.commands.jobs.submit import show_submitted
 from ipulse.cli.display.progress import outcome, style_of
 from ipulse.cli.exits import Exit
+from ipulse.cli.newest_job import find_newest
 from ipulse.cli.options import (
     Address,
     AsJSON,
@@ -40,7 +41,7 @@ def clone(
 ) -> Exit:
     """Submit the spec of a job once more, with other values where --set says so."""
     with at.connect() as client:
-        job = client.get(client.find_id(job_id))
+        job = client.get(find_newest(client, job_id))
         file = SpecFile(f"the spec of {job.id}", job.json["spec"], None)
         spec = with_settings(file, settings or ()).job_spec()
         made = client.submit(spec, tags=tags or (), group=group, notes=note)
@@ -60,7 +61,7 @@ def wait(
     """Wait until jobs have ended, for scripts: exit code 0 if all have succeeded, else 1."""
     ended = []
     with at.connect() as client:
-        for job_id in [client.find_id(job_id) for job_id in job_ids]:
+        for job_id in [find_newest(client, job_id) for job_id in job_ids]:
             job = client.wait(job_id, timeout)
             ended.append(job)
             if not as_json:

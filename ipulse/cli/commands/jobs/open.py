@@ -9,6 +9,7 @@ import typer
 
 from ipulse.cli.completing import complete_job
 from ipulse.cli.exits import Exit
+from ipulse.cli.newest_job import find_newest
 from ipulse.cli.options import JOB_HELP, Address, AsJSON, addressed
 from ipulse.cli.pages import sign_in_address
 from ipulse.cli.terminal import emit, say, show
@@ -37,7 +38,7 @@ def open_page(
     --json, nothing is opened: the address with the code is printed, for a browser elsewhere.
     """
     with at.connect() as client:
-        job = f"/{client.get(client.find_id(job_id)).id}" if job_id else ""
+        job = f"/{client.get(find_newest(client, job_id)).id}" if job_id else ""
         path = f"/jobs{job}"
         address = f"{client.url.rstrip('/')}{path}"
         signing_in = sign_in_address(client, path)

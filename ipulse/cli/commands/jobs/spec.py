@@ -11,6 +11,7 @@ from typing import Annotated
 import typer
 
 from ipulse.cli.exits import Exit
+from ipulse.cli.newest_job import find_newest
 from ipulse.cli.options import Address, AsJSON, JobId, addressed
 from ipulse.cli.terminal import console, emit, show
 from ipulse.documentation.spec_sections import FieldRow, Section, program_sections, spec_sections
@@ -32,7 +33,7 @@ def print_spec(
     With --json the spec is printed as JSON, and with --submitted and --json its text as JSON.
     """
     with at.connect() as client:
-        job_id = client.find_id(job_id)
+        job_id = find_newest(client, job_id)
         if as_json and not submitted:
             emit(client.get(job_id).json["spec"])
             return Exit.OK

@@ -12,6 +12,7 @@ from ipulse.cli.display.figures import completed, figure, metric_rows
 from ipulse.cli.display.progress import duration, outcome, phase_seconds, style_of
 from ipulse.cli.display.waiting import time_text, waiting_text
 from ipulse.cli.exits import Exit
+from ipulse.cli.newest_job import find_newest
 from ipulse.cli.options import Address, AsJSON, JobId, addressed
 from ipulse.cli.terminal import emit, show, show_facts
 from ipulse.client import Job
@@ -28,7 +29,7 @@ def status(
 ) -> Exit:
     """Show the state, the times and the results of a job. Exit code 0 if the job exists."""
     with at.connect() as client:
-        job = client.get(client.find_id(job_id))
+        job = client.get(find_newest(client, job_id))
     if as_json:
         emit(job.json)
         return Exit.OK

@@ -14,6 +14,7 @@ import typer
 from ipulse.cli.commands.jobs.programs import is_program, program_of
 from ipulse.cli.commands.jobs.watch import follow
 from ipulse.cli.exits import Exit
+from ipulse.cli.newest_job import find_newest
 from ipulse.cli.options import (
     Address,
     AsJSON,
@@ -125,7 +126,7 @@ def submit(
             group=group,
             notes=note,
             after=[_dependency(client, text) for text in after or ()],
-            start_from=None if start_from is None else client.find_id(start_from),
+            start_from=None if start_from is None else find_newest(client, start_from),
             start_mode=start_mode,
         )
         requests = []
@@ -187,7 +188,7 @@ def _with_weights(client: Client, spec: dict[str, Any], weights: Path) -> dict[s
 def _dependency(client: Client, text: str) -> str:
     """Return a dependency with the full id of its job."""
     reference, colon, on = text.partition(":")
-    return f"{client.find_id(reference)}{colon}{on}"
+    return f"{find_newest(client, reference)}{colon}{on}"
 
 
 @addressed
@@ -206,7 +207,7 @@ def continue_job(
     bit for bit, on one kind of device and with a constant learning rate.
     """
     with at.connect() as client:
-        job = client.continue_training(client.find_id(job_id), epochs)
+        job = client.continue_training(find_newest(client, job_id), epochs)
         return show_submitted(client, [job], watch, as_json)
 
 

@@ -15,6 +15,7 @@ from ipulse.cli.called import as_called
 from ipulse.cli.display.progress import JobProgress, outcome, style_of
 from ipulse.cli.display.waiting import waiting_text, watched_queue
 from ipulse.cli.exits import Exit
+from ipulse.cli.newest_job import find_newest
 from ipulse.cli.options import Address, AsJSON, JobId, addressed
 from ipulse.cli.terminal import clean, console, emit, say, show, write
 from ipulse.client import Client, Job, JobEvent
@@ -36,7 +37,7 @@ def watch(
     With --json every event is one line, and the last line is the job at its end.
     """
     with at.connect() as client:
-        return follow(client, client.get(client.find_id(job_id)), as_json)
+        return follow(client, client.get(find_newest(client, job_id)), as_json)
 
 
 @addressed
@@ -58,7 +59,7 @@ def logs(
     """Show the log of a job. With --json every line is an event."""
     levels, pattern = levels_from(level), _pattern(grep or "")
     with at.connect() as client:
-        job_id = client.find_id(job_id)
+        job_id = find_newest(client, job_id)
         events = client.watch(job_id) if follow else client.events(job_id, kinds=["log"])
         attempt: int | None = None
         for event in events:

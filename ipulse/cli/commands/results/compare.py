@@ -10,6 +10,7 @@ import typer
 from ipulse.cli.commands.jobs.listing import AsCSV, csv_text, shown
 from ipulse.cli.completing import complete_job
 from ipulse.cli.exits import Exit
+from ipulse.cli.newest_job import find_newest
 from ipulse.cli.options import JOB_HELP, Address, AsJSON, Wide, addressed, names_in
 from ipulse.cli.tables import least_varied_first, show_table
 from ipulse.cli.terminal import emit, say, show
@@ -65,7 +66,7 @@ def compare(
     lists = (columns, metrics, group_by)
     chosen = [None if text is None else names_in(text) for text in lists]
     with at.connect() as client:
-        found = [client.find_id(job_id) for job_id in job_ids] if job_ids else None
+        found = [find_newest(client, job_id) for job_id in job_ids] if job_ids else None
         result = client.compare(
             found, query=query, columns=chosen[0], metrics=chosen[1], group_by=chosen[2]
         )

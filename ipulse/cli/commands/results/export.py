@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from ipulse.cli.exits import Exit
+from ipulse.cli.newest_job import find_newest
 from ipulse.cli.options import Address, AsJSON, addressed
 from ipulse.cli.terminal import emit, say, show
 from ipulse.exports.targets import Target, default_place
@@ -65,7 +66,7 @@ def export(
     place = to or default_place(target)
     written = []
     with at.connect() as client:
-        named = [client.find_id(job_id) for job_id in job_ids or ()]
+        named = [find_newest(client, job_id) for job_id in job_ids or ()]
 
         def chosen() -> list[str]:
             found = () if query is None else client.list(query=query)

@@ -9,6 +9,7 @@ from typing import Annotated, get_args
 import typer
 
 from ipulse.cli.exits import Exit
+from ipulse.cli.newest_job import find_newest
 from ipulse.cli.options import Address, AsJSON, JobId, Wide, addressed
 from ipulse.cli.tables import show_list
 from ipulse.cli.terminal import emit, say, show
@@ -27,7 +28,7 @@ def artifacts(
 ) -> Exit:
     """List the files of a job."""
     with at.connect() as client:
-        files = client.artifacts(client.find_id(job_id))
+        files = client.artifacts(find_newest(client, job_id))
     rows = [(file.name, file.role, f"{file.size:,}", file.sha256, file.id) for file in files]
     headers = ["NAME", "ROLE", "BYTES", "SHA-256", "ID"]
     show_list("artifacts", [file.json for file in files], headers, rows, as_json, wide)
@@ -56,7 +57,7 @@ def download(
             detail = f"must be one of {', '.join(_ROLES)}; got {role[:60]!r}"
             raise InvalidInput([Problem("/only", "not_a_choice", detail)], "no such role")
     with at.connect() as client:
-        job_id = client.find_id(job_id)
+        job_id = find_newest(client, job_id)
         folder = Path(job_id) if to is None else to
         paths = client.download(job_id, folder, only or None)
     if only and not paths:
@@ -85,7 +86,7 @@ def report(
 ) -> Exit:
     """Download the report of a job, one file that needs no service, and print its path."""
     with at.connect() as client:
-        job_id = client.find_id(job_id)
+        job_id = find_newest(client, job_id)
         path = client.download_file(job_id, "report.html", Path(job_id) if to is None else to)
     if as_json:
         emit({"file": str(path.resolve())})

@@ -9,6 +9,7 @@ import typer
 
 from ipulse.cli.commands.jobs.listing import AsCSV, csv_text, shown
 from ipulse.cli.exits import Exit
+from ipulse.cli.newest_job import find_newest
 from ipulse.cli.options import Address, AsJSON, OneOrMoreJobs, Wide, addressed, names_in
 from ipulse.cli.tables import show_table
 from ipulse.cli.terminal import emit, say, show
@@ -42,7 +43,7 @@ def metrics(
     axis = x or scope
     asked = names_in(names)
     with at.connect() as client:
-        found = [client.find_id(job_id) for job_id in job_ids]
+        found = [find_newest(client, job_id) for job_id in job_ids]
         curves = client.curves(found, asked, scope=scope, x=axis, points=points)
     if as_json:
         emit({"scope": scope, "x": axis, "curves": [vars(curve) for curve in curves]})

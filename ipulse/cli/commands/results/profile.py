@@ -11,6 +11,7 @@ import typer
 
 from ipulse.cli.display.profile_page import difference_lines, profile_lines, tile_lines
 from ipulse.cli.exits import Exit
+from ipulse.cli.newest_job import find_newest
 from ipulse.cli.options import Address, AsJSON, JobId, addressed
 from ipulse.cli.terminal import emit, say, show
 from ipulse.client import Client
@@ -38,7 +39,7 @@ def profile(
     The part about tiles is shown for jobs on emulator and IPU.
     """
     with at.connect() as client:
-        found = client.find_id(job_id)
+        found = find_newest(client, job_id)
         profile_json, has_times = _job_profile(client, found)
         tiles = None if as_json or to is not None else _job_report(client, found)
     if to is not None:
@@ -123,7 +124,7 @@ def _report(at: Any, reference: str) -> Any:
     if Path(reference).is_file():
         return open_report(reference)
     with at.connect() as client:
-        report = _job_report(client, client.find_id(reference))
+        report = _job_report(client, find_newest(client, reference))
     if report is None:
         detail = "it has no profile of tiles: only completed jobs on emulator and IPU do"
         raise NotFound(f"{reference}: {detail}")

@@ -10,7 +10,7 @@ from ipulse.cli.display.figures import figure
 from ipulse.cli.display.sweep_tables import best_first, setting_text, show_sweep, show_trials
 from ipulse.cli.exits import Exit
 from ipulse.cli.options import Address, AsJSON, Wide, addressed
-from ipulse.cli.sweep_reference import SweepId, find_sweep
+from ipulse.cli.sweep_reference import SweepId, find_newest_sweep
 from ipulse.cli.tables import show_list
 from ipulse.cli.terminal import emit, say, second_text
 from ipulse.client import Client, SweepStatus
@@ -51,21 +51,21 @@ def show_one(at: Address, sweep: SweepId, wide: Wide = False, as_json: AsJSON = 
     With --json one object is printed: the sweep, and its list `trial_list`.
     """
     with at.connect() as client:
-        return show_with_trials(client, find_sweep(client, sweep), as_json, wide)
+        return show_with_trials(client, find_newest_sweep(client, sweep), as_json, wide)
 
 
 @addressed
 def sweep_status(at: Address, sweep: SweepId, as_json: AsJSON = False) -> Exit:
     """Show the state of a sweep and its best trial so far."""
     with at.connect() as client:
-        return print_sweep(client.sweep(find_sweep(client, sweep)), as_json)
+        return print_sweep(client.sweep(find_newest_sweep(client, sweep)), as_json)
 
 
 @addressed
 def best_of_sweep(at: Address, sweep: SweepId, wide: Wide = False, as_json: AsJSON = False) -> Exit:
     """Show the best trial of a sweep: its settings, its value and its jobs."""
     with at.connect() as client:
-        found = client.sweep(find_sweep(client, sweep))
+        found = client.sweep(find_newest_sweep(client, sweep))
         if found.best is None:
             raise NotFound("no trial of this sweep has succeeded yet")
         number = found.best["number"]

@@ -27,11 +27,18 @@ class StartFile:
     sha256: str
     size: int  # bytes
     epoch: int | None  # whole epochs that its checkpoint has
+    child_name: str | None = None  # of the new job; None: that of its spec
 
     def columns(self) -> dict[str, Any]:
         """Returns the values of the columns of a job's row."""
-        text = strict_json.dumps(asdict(self))
-        return {"start_from": text, "start_job": self.job or None, "start_sha256": self.sha256}
+        file = asdict(self)
+        name = file.pop("child_name")
+        return {
+            "start_from": strict_json.dumps(file),
+            "start_job": self.job or None,
+            "start_sha256": self.sha256,
+            **({} if name is None else {"name": name}),
+        }
 
     @classmethod
     def of(cls, job: JobRow) -> StartFile | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from sqlalchemy import select
@@ -25,6 +25,7 @@ from ipulse_service.files import artifacts
 from ipulse_service.files.artifacts import ArtifactRow
 from ipulse_service.jobs import store
 from ipulse_service.jobs.job import JobRow
+from ipulse_service.jobs.start import child_names
 from ipulse_service.jobs.start.start_file import StartFile, StartMode
 from ipulse_service.ops import in_specs
 
@@ -90,7 +91,8 @@ def resolve(
         problems.append(Problem("/training/epochs", "out_of_range", detail))
     if problems:
         raise InvalidInput(problems, "the spec does not continue that of the job")
-    return _file(parent, "continue", found, epoch)
+    name = child_names.next_name(transaction, parent.name, spec.name)
+    return replace(_file(parent, "continue", found, epoch), child_name=name)
 
 
 def _spec_of(parent: JobRow) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from ipulse.client import Client
+from ipulse.client import Client, SeveralJobs
 from ipulse_core.states import JobState
 from tests.ipulse.cli.conftest import FILES, SPEC, Run
 from tests.ipulse.live_service import Agent, LiveService
@@ -112,3 +112,43 @@ def test_every_command_takes_them(
 def test_what_means_no_job_is_not_found(run: Run, twins: list[str], reference: str) -> None:
     ran = run("cancel", reference, "--json")
     assert (ran.code, ran.json["error"]["code"]) == (3, "not_found")
+
+
+def test_of_jobs_with_one_name_the_newest_is_read_and_none_is_changed(
+    run: Run, client: Client
+) -> None:
+    name = f"base {secrets.token_hex(4)}"
+    old, new = (client.submit({**SPEC, "name": name}).id for _ in range(2))
+    for command in ("status", "spec", "metrics"):
+        ran = run(command, name)
+        assert ran.code == 0, ran.err
+        assert new in ran.err, "it says which one it took"
+    assert run("status", name, "--json").json["id"] == new
+    cloned = run("clone", name)
+    assert cloned.code == 0
+    assert new in cloned.err
+    for command in ("cancel", "pause", "resume", "stop", "retry", "delete"):
+        ran = run(command, name)
+        assert ran.code == 3
+        assert {old, new} <= set(ran.err.split())
+    assert run("priority", name, "3").code == 3
+    assert run("edit", name, "--tag", "x").code == 3
+    with pytest.raises(SeveralJobs) as several:
+        client.find_id(name)
+    assert [job.id for job in several.value.found] == [cloned.out.strip(), new, old]
+    assert {client.get(job_id).state for job_id in (old, new)} == {JobState.QUEUED}
+
+
+def test_children_have_names_of_their_own(run: Run, client: Client, agent: Agent) -> None:
+    name = f"base-{secrets.token_hex(4)}"
+    parent = client.submit({**SPEC, "name": name}).id
+    agent.claim(parent).run({"checkpoint": b"state", **FILES}, [])
+    key = secrets.token_hex(8)
+    first = client.continue_training(parent, 2, key)
+    assert client.continue_training(parent, 2, key).id == first.id
+    second = run("continue", name, "--epochs", "3", "--json").json
+    assert (first.name, second["name"]) == (f"{name}+2", f"{name}+3")
+    assert run("status", name, "--json").json["id"] == parent, "the name means what it meant"
+    assert run("status", f"{name}+3", "--json").json["id"] == second["id"]
+    for job_id in (first.id, second["id"]):
+        client.cancel(job_id)

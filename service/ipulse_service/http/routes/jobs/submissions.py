@@ -27,7 +27,7 @@ from ipulse_service.http.schemas.jobs.validated_spec import FitInfo, ValidatedSp
 from ipulse_service.http.state import AppState
 from ipulse_service.jobs import leases, store, submission
 from ipulse_service.jobs.queue.needs import Needs
-from ipulse_service.jobs.start import starting
+from ipulse_service.jobs.start import child_names, starting
 from ipulse_service.jobs.start.starting import NothingToStartFrom, StartRequest
 from ipulse_service.jobs.submission import Submission, Submitted
 from ipulse_service.jobs.submitted_text import SubmittedText
@@ -147,7 +147,8 @@ def continue_job(
 ) -> JobDetail:
     """Submits a job that trains on from the last checkpoint of a job that has ended.
 
-    The spec is the same but for the number of epochs. On one kind of device and with a constant
+    The spec is the same but for the number of epochs, and the job is named after the other one:
+    `base+2`, `base+3` and so on. On one kind of device and with a constant
     learning rate the result is that of one longer training, bit for bit.
     """
     key = None if idempotency_key is None else check_key(idempotency_key)
@@ -158,6 +159,7 @@ def continue_job(
     if "training" not in document:
         raise NothingToStartFrom(f"the job {job_id} trains no network")
     document["training"]["epochs"] = epochs
+    document["name"] = child_names.base_of(parent.name)
     spec = parse_spec(document)
     _check_rights(caller, spec)
     resolved = submission.resolve(spec)

@@ -1,0 +1,26 @@
+"""Finds the job that a command reads or starts from: of several with one name, the newest."""
+
+from __future__ import annotations
+
+from ipulse.cli.terminal import say
+from ipulse.client import Client, SeveralJobs
+from ipulse.client.jobs.job_reference import LISTED
+
+
+def find_newest(client: Client, reference: str) -> str:
+    """Return the full id of the job that a reference means, and say which one of several it took.
+
+    Commands that change or delete jobs call `Client.find_id`, which lists the candidates instead.
+    Raises NotFound.
+    """
+    try:
+        return client.find_id(reference)
+    except SeveralJobs as error:
+        newest = error.found[0]
+        count = f"{len(error.found)}" if len(error.found) <= LISTED else f"more than {LISTED}"
+        say(
+            f"{count} jobs have the name {reference!r}: this is the newest, {newest.id} "
+            f"({newest.state.value})",
+            style="yellow",
+        )
+        return newest.id
