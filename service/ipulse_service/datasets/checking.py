@@ -43,6 +43,8 @@ def check(path: Path, scratch: Path, must_stop: Callable[[], bool]) -> DatasetCh
 def _result(ended: ReadingEnd) -> DatasetCheck:
     if ended.took_too_long:
         return DatasetCheck(refusal="the check took too long; divide the data, or write it as npz")
+    if ended.was_late:
+        return DatasetCheck(trouble=f"the check did not end within {SECONDS:g} s")
     if ended.was_killed:
         return DatasetCheck(trouble="the check was killed")
     if ended.has_failed:

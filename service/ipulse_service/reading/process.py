@@ -14,6 +14,7 @@ from typing import IO, NamedTuple
 
 MAX_OUTPUT_BYTES = 16 * 2**20
 POLL_SECONDS = 0.05
+_BUSY_SHARE = 0.5  # of its time: a process that computed for less waited for the machine
 
 
 class ReadingStopped(Exception):
@@ -21,15 +22,20 @@ class ReadingStopped(Exception):
 
 
 class ReadingEnd(NamedTuple):
-    """The end of a process: its exit status, None if it took too long, and its output."""
+    """The end of a process: its exit status, None if it did not end in time, and its output."""
 
     status: int | None
     output: bytes
 
     @property
     def took_too_long(self) -> bool:
-        """True if its time or its processor time was over."""
-        return self.status is None or self.status == -signal.SIGXCPU
+        """True if it computed for too long: the document is the reason."""
+        return self.status == -signal.SIGXCPU
+
+    @property
+    def was_late(self) -> bool:
+        """True if it did not end in time without computing: the machine is the reason."""
+        return self.status is None
 
     @property
     def was_killed(self) -> bool:
@@ -99,7 +105,7 @@ def environment() -> dict[str, str]:
 def _wait(
     process: subprocess.Popen[bytes], seconds: float, must_stop: Callable[[], bool]
 ) -> int | None:
-    """Returns the exit status, or None if it took too long."""
+    """Returns the exit status, or None if it did not end in time."""
     deadline = time.monotonic() + seconds
     try:
         while time.monotonic() < deadline:
@@ -108,8 +114,18 @@ def _wait(
             except subprocess.TimeoutExpired:
                 if must_stop():
                     raise ReadingStopped from None
-        return None
+        is_busy = _processor_seconds(process.pid) >= seconds * _BUSY_SHARE
+        return -signal.SIGXCPU if is_busy else None
     finally:
         if process.poll() is None:
             os.killpg(process.pid, signal.SIGKILL)
             process.wait()
+
+
+def _processor_seconds(pid: int) -> float:
+    """Returns for how long a process has computed."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
+    except OSError:
+        return 0.0
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")

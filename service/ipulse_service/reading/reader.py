@@ -103,6 +103,11 @@ class DocumentReader:
                 ) from error
         if ended.took_too_long:
             raise Unreadable(f"reading the {kind.what} takes too long")
+        if ended.was_late:
+            raise Unavailable(
+                f"the {kind.what} was not read within {kind.seconds:g} s, because the machine of "
+                "the service has much to do; try again later"
+            )
         if ended.was_killed:
             raise Unavailable(
                 f"the process that read the {kind.what} was killed; the machine of the service "
