@@ -8,6 +8,7 @@ import resource
 MEMORY_BYTES = 3 * 2**30  # of addresses
 CPU_SECONDS = 300
 OPEN_FILES = 256
+_CPU_GRACE_SECONDS = 5
 
 
 def limit_process(memory_bytes: int = MEMORY_BYTES, cpu_seconds: int = CPU_SECONDS) -> None:
@@ -20,7 +21,9 @@ def limit_process(memory_bytes: int = MEMORY_BYTES, cpu_seconds: int = CPU_SECON
     }
     for kind, limit in limits.items():
         _, most = resource.getrlimit(kind)
+        # The kernel kills a process at the hard limit of its time, and says why at the soft one.
+        hard = limit + _CPU_GRACE_SECONDS if kind == resource.RLIMIT_CPU else limit
         if most != resource.RLIM_INFINITY:
-            limit = min(limit, most)
-        resource.setrlimit(kind, (limit, limit))
+            limit, hard = min(limit, most), min(hard, most)
+        resource.setrlimit(kind, (limit, hard))
     os.nice(10)

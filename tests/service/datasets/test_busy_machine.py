@@ -13,7 +13,11 @@ from ipulse_service.reading import process
 from ipulse_service.reading.reader import DocumentReader, Kind, Unreadable
 
 WAITS = "import time\ntime.sleep(60)\n"
-COMPUTES = "import resource\nresource.setrlimit(resource.RLIMIT_CPU, (1, 1))\nwhile True: pass\n"
+COMPUTES = """
+from ipulse_core.sandbox.limited_process import limit_process
+limit_process(cpu_seconds=1)
+while True: pass
+"""
 
 
 @pytest.fixture
