@@ -22,7 +22,7 @@ while True: pass
 
 @pytest.fixture
 def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The module that reads, which the isolated Python finds beside itself."""
+    """The file that runs in place of every module."""
     path = tmp_path / "module.py"
     program = tmp_path / "python"
     program.write_text(f'#!/bin/sh\nexec "{sys.executable}" "{path}"\n')
