@@ -40,7 +40,8 @@ class DataLibrary:
             follow_outside: Follow symbolic links of a folder that leave it, too.
             arrays: In place of a path, the arrays of an npz file, such as spikes and labels.
 
-        Warns of files of a folder that are not sent, such as hidden ones. Raises InvalidInput if
+        Warns of files of a folder that are not sent, such as hidden ones, and of labels and
+        channels without events. Raises InvalidInput if
         a part of a folder is not there, and with the reason if the service refuses the content.
         """
         if (path is None) == (not arrays):
@@ -73,6 +74,8 @@ class DataLibrary:
         version = self._connection.client.push_dataset(file, name)
         if version.state != "ready":
             raise _refused(f"{version.reference} is {version.state}: {version.refusal or ''}")
+        for warning in version.warnings:
+            warnings.warn(warning, stacklevel=3)
         return version
 
 

@@ -57,7 +57,8 @@ def check(path: Path, folder: Path, max_bytes: int) -> Dict[str, Any]:
 def _opened(path: Path, folder: Path, max_bytes: int) -> Iterator[Tuple[str, Any]]:
     """Open a file by its content and yield its format and its samples."""
     from ipulse_core.data_files import archives
-    from ipulse_core.data_files.csv_samples import is_header, opened_csv_samples
+    from ipulse_core.data_files.csv.format import is_text
+    from ipulse_core.data_files.csv.samples import opened_csv_samples
     from ipulse_core.data_files.errors import DataInvalid
     from ipulse_core.data_files.folder_samples import opened_folder_samples
     from ipulse_core.data_files.hdf5_samples import opened_hdf5_samples
@@ -76,7 +77,7 @@ def _opened(path: Path, folder: Path, max_bytes: int) -> Iterator[Tuple[str, Any
         kind = archives.unpack(path, folder, max_bytes)
         with opened_folder_samples(folder / archives.DATA, kind) as file:
             yield "zip" if zipfile.is_zipfile(str(path)) else "tar", file
-    elif is_header(begin.decode("utf-8-sig", "replace").partition("\n")[0]):
+    elif is_text(begin):
         with opened_csv_samples(path) as file:
             yield "csv", file
     else:

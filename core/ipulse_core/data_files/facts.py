@@ -12,6 +12,7 @@ from ipulse_core.data_files.sample_file import MAX_CLASSES, EventBlock, SampleFi
 from ipulse_core.limits import MAX_CHANNELS
 
 LABELS = 1000  # with samples counted one by one
+_NAMED = 8  # numbers in a warning
 
 
 def examine(file: SampleFile) -> Tuple[Dict[str, Any], List[Dict[str, Any]]]:
@@ -24,12 +25,14 @@ def examine(file: SampleFile) -> Tuple[Dict[str, Any], List[Dict[str, Any]]]:
     previews = Previews(file)
     counts = np.zeros(len(file.labels), np.int64)
     channels = file.channels or 0
+    has_event = np.zeros(MAX_CHANNELS, bool)
     times: List[float] = []  # the first and the last so far
     time_type = None
     for block in file.blocks:
         if not len(block.sample):
             continue
         channels = max(channels, _channels(block, file))
+        has_event[block.channel] = True
         counts += np.bincount(block.sample, minlength=len(counts))
         if file.per_ms is not None:
             scale = 1.0 / file.per_ms
@@ -43,12 +46,13 @@ def examine(file: SampleFile) -> Tuple[Dict[str, Any], List[Dict[str, Any]]]:
         first += len(rows)
     if file.form != "values" and not counts.any():
         raise DataInvalid("none of the samples has an event, so there is nothing to learn from")
+    classes = (file.classes or int(file.labels.max()) + 1) if file.has_labels else 0
     facts = {
         "form": file.form,
         "samples": len(file.labels),
         "test_samples": None if file.test is None else int(file.test.sum()),
         "channels": channels,
-        "classes": (file.classes or int(file.labels.max()) + 1) if file.has_labels else 0,
+        "classes": classes,
         "outputs": None if file.targets is None else file.targets.shape[-1],
         "target_steps": _target_steps(file),
         "steps": file.steps,
@@ -62,8 +66,37 @@ def examine(file: SampleFile) -> Tuple[Dict[str, Any], List[Dict[str, Any]]]:
             "max": int(counts.max()),
         },
         "label_counts": _label_counts(file.labels, file.test) if file.has_labels else [],
+        "warnings": _warnings(file, classes, has_event[:channels]),
     }
     return facts, previews.to_json(counts)
+
+
+def _warnings(file: SampleFile, classes: int, has_event: np.ndarray) -> List[str]:
+    """Return sentences about labels and channels that nothing has.
+
+    Published data sets have none: channels at the border of a camera, say, are silent.
+    """
+    if file.classes:
+        return []
+    label_exists = np.zeros(classes, bool)
+    label_exists[file.labels[: len(file.labels) if classes else 0]] = True
+    silent = [("label", np.flatnonzero(~label_exists))]
+    if file.form != "values":
+        silent.append(("channel", np.flatnonzero(~has_event)))
+    named = [_numbered(name, numbers) for name, numbers in silent if len(numbers)]
+    if not named:
+        return []
+    is_one = len(named) == 1 and sum(len(numbers) for _, numbers in silent) == 1
+    from_one = [name for name, numbers in silent if list(numbers) == [0]]
+    hint = f": {' and '.join(f'{name}s' for name in from_one)} count from 0" if from_one else ""
+    return [f"{' and '.join(named)} {'has' if is_one else 'have'} no event{hint}"]
+
+
+def _numbered(name: str, numbers: np.ndarray) -> str:
+    """Return the first of the numbers with their name, such as `channels 0, 3 and 2 more`."""
+    listed = ", ".join(f"{number}" for number in numbers[:_NAMED])
+    more = f" and {len(numbers) - _NAMED:,} more" if len(numbers) > _NAMED else ""
+    return f"{name}{'' if len(numbers) == 1 else 's'} {listed}{more}"
 
 
 def _target_steps(file: SampleFile) -> Optional[int]:

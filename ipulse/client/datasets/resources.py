@@ -47,6 +47,11 @@ class DatasetVersion:
     created_at: datetime
     json: dict[str, Any] = field(repr=False, compare=False)  # as the service sent it
 
+    @property
+    def warnings(self) -> list[str]:
+        """What may be a mistake in the file; a former service returns none."""
+        return list((self.facts or {}).get("warnings", ()))
+
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> DatasetVersion:
         """Make a version of the service's JSON."""

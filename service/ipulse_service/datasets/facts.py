@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -60,6 +60,11 @@ class DatasetFacts(_Strict):
     events: int = Field(description="Events of all samples.")
     events_per_sample: EventsPerSample
     label_counts: list[LabelCount] = Field(max_length=1000, description="By label.")
+    warnings: list[Annotated[str, Field(max_length=1000)]] = Field(
+        default=[],
+        max_length=10,
+        description="What may be a mistake in the file, such as a label or channel without events.",
+    )
 
 
 class SamplePreview(_Strict):

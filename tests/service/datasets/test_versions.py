@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.core.data_files.csv_files import ACCEPTED, LABELS_FROM_ONE
 from tests.service.datasets.files import hdf5, n_mnist, npz, spikes
 from tests.service.datasets.uploading import announce, check_refused, push, upload
 from tests.service.running import InProcess
@@ -42,6 +43,17 @@ class TestFacts:
         version = push(service, text.encode())
         assert (version["kind"], version["facts"]["format"]) == ("events", "csv")
         assert version["facts"]["last_ms"] == 97.5
+
+    def test_warn_of_labels_and_channels_that_nothing_has(self, service: InProcess) -> None:
+        facts = push(service, LABELS_FROM_ONE)["facts"]
+        assert (facts["classes"], facts["channels"]) == (3, 13)
+        assert ["label 0 and channel 0 have no event" in each for each in facts["warnings"]] == [
+            True
+        ]
+
+    def test_of_a_table_of_a_spreadsheet(self, service: InProcess) -> None:
+        facts = [push(service, ACCEPTED[name])["facts"] for name in ("plain", "utf16_tab")]
+        assert facts[0] == facts[1]
 
     def test_of_an_archive(self, service: InProcess) -> None:
         version = push(service, n_mnist())
@@ -135,8 +147,9 @@ class TestRefusals:
             (npz(spikes=[[[0, 1]]] * 3, labels=[0, -1, 0]), "label -1"),
             (npz(spikes=[[[0, 0]]] * 3, labels=[0, 1, 0]), "nothing to learn"),
             (b"sample,time_ms,channel,label\n0,1,2,3\n1,x,2,3\n", "line 3"),
+            (b"a;b\n1;2\n", "'a;b' (separator: semicolon)"),
         ],
-        ids=["npy", "zip", "truncated", "twos", "label", "silent", "csv"],
+        ids=["npy", "zip", "truncated", "twos", "label", "silent", "csv", "head"],
     )
     def test_of_files(self, service: InProcess, content: bytes, words: str) -> None:
         version = push(service, content)

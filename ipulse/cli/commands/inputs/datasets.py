@@ -65,6 +65,8 @@ def push(
         emit(version.json)
     elif version.state == "ready":
         show(f"{version.reference}  {_short(version)}")
+        for warning in version.warnings:
+            say(f"Warning: {warning}.", style="yellow")
         say(f"Use it in a spec: data: {{kind: {version.kind}, dataset: {version.reference}}}")
     else:
         say(f"{version.reference} is {version.state}: {version.refusal or ''}", style="red")
@@ -184,6 +186,7 @@ def _show_version(version: DatasetVersion) -> None:
             ("times", times),
             ("events", events),
             ("labels", labels + more),
+            ("warnings", "\n".join(version.warnings)),
             ("size", size_text(version.size)),
             ("sha256", version.sha256),
             ("jobs", f"{version.jobs:,}"),

@@ -17,6 +17,7 @@ from ipulse.spec.document.example import EXAMPLES, ExampleName, example_path
 from ipulse.spec.document.file import parse_spec_file
 from ipulse.spec.document.template import spec_template
 from ipulse_core.errors import InvalidInput, Problem
+from ipulse_core.input_files.folder import check_file
 from ipulse_core.worker_faults import errors_name
 
 
@@ -80,7 +81,10 @@ def _text(path: Path, data: Path | None, example: ExampleName | None) -> str:
     file = shlex.quote(str(path))
     if data is None:
         return spec_template(path.stem, file)
+    check_file(data)
     kind, facts = facts_of(data)
+    for warning in facts["warnings"]:
+        say(f"Warning: {warning}.", style="yellow")
     fields = data_fields(kind, name_of(data), facts)
     return spec_template(path.stem, file, fields, loss_of(facts))
 

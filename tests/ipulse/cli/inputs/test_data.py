@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from ipulse.client import Client
+from tests.core.data_files.csv_files import LABELS_FROM_ONE
 from tests.ipulse.cli.conftest import Run
 from tests.service.datasets.files import n_mnist, npz, spikes
 
@@ -83,6 +84,16 @@ def test_links_of_a_folder_are_followed_and_what_is_left_out_is_counted(
     assert done.json["facts"] == whole.json["facts"]
     assert f"{len(files):,} symbolic links" in done.err
     assert "1 hidden (.hidden)" in done.err
+
+
+def test_a_warning_is_shown_and_kept(client: Client, run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "from-one.csv"
+    path.write_bytes(LABELS_FROM_ONE)
+    done = run("data", "push", str(path))
+    assert done.code == 0
+    assert "label 0 and channel 0 have no event" in done.err
+    assert "label 0 and channel 0 have no event" in run("data", "show", "from-one").out
+    assert "label 0" in run("init", str(tmp_path / "one"), "--data", str(path)).err
 
 
 def test_a_link_without_content_is_explained(run: Run, tmp_path: Path) -> None:

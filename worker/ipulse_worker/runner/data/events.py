@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ipulse_core.data_files.csv_samples import opened_csv_samples
+from ipulse_core.data_files.csv.samples import opened_csv_samples
 from ipulse_core.data_files.directory import DataDirectory
 from ipulse_core.data_files.hdf5_samples import opened_hdf5_samples
 from ipulse_core.data_files.sample_file import SampleFile

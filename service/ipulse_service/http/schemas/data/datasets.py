@@ -33,6 +33,7 @@ _FACTS = {
         {"label": 0, "samples": 500, "test_samples": None},
         {"label": 1, "samples": 500, "test_samples": None},
     ],
+    "warnings": ["channel 0 has no event: channels count from 0"],
 }
 _VERSION: dict[str, Any] = {
     "dataset": "mine",

@@ -47,6 +47,7 @@ class DatasetView extends View {
           <a class="button" href=${content} download>Download</a>` : nothing}
         ${version.state === "deleted" ? nothing : html`<button type="button" @click=${() => this.remove_(version)}>Delete</button>`}</div></div>
       ${version.refusal ? html`<section class="problem" role="alert"><h2>Refused</h2><p>${said(version.refusal)}</p></section>` : nothing}
+      ${(version.facts?.warnings ?? []).map((warning) => html`<p class="note" role="status">${said(`Warning: ${warning}.`)}</p>`)}
       ${version.state === "ready" ? html`<p class="command"><code>${spec}</code>${copyButton(spec, "Copy the lines for a spec")}</p>` : nothing}
       <dl class="facts card">${this.facts(version).map(([words, value]) => html`<div><dt>${words}</dt><dd>${value}</dd></div>`)}</dl>
       ${version.facts ? html`<div class="dataset">

@@ -1,0 +1,1 @@
+"""Samples in CSV files: their forms, and their rows."""
