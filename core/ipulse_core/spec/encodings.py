@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ipulse_core.time_rounding import last_step
+from ipulse_core.spec.time_rounding import last_step
 
 FARTHEST = 2**31  # step of every time that is later
 

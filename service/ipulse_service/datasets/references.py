@@ -20,7 +20,7 @@ from ipulse_core.spec.derived_values import (
     is_regression,
     loss_name,
 )
-from ipulse_core.time_rounding import last_step
+from ipulse_core.spec.time_rounding import last_step
 from ipulse_service.datasets import removal, versions
 from ipulse_service.datasets.facts import DatasetFacts
 from ipulse_service.datasets.versions import CHECKING, DELETED, REFUSED, VersionRow

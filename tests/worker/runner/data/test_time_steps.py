@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ipulse_core.time_rounding import last_step
+from ipulse_core.spec.time_rounding import last_step
 from ipulse_worker.runner.data.binning import Binning
 from ipulse_worker.runner.data.dataset import DataInvalid
 from ipulse_worker.runner.data.time_steps import step_of

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Tuple
 import numpy as np
 
 from ipulse_core.spec.derived_values import frequencies, input_channels
-from ipulse_core.time_rounding import FLOAT64_ERROR
+from ipulse_core.spec.time_rounding import FLOAT64_ERROR
 from ipulse_ops.exact_math import exp, log, sine_of_turns
 from ipulse_worker.runner.data.binning import Binning
 from ipulse_worker.runner.data.dataset import Dataset, LoadProgress, divided_by_class

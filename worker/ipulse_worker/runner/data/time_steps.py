@@ -10,7 +10,7 @@ from typing import Optional
 
 import numpy as np
 
-from ipulse_core.time_rounding import INTEGER_ERROR, relative_error
+from ipulse_core.spec.time_rounding import INTEGER_ERROR, relative_error
 from ipulse_worker.runner.data.dataset import DataInvalid
 
 FARTHEST = 2.0**31  # step of every time that is later
