@@ -64,6 +64,7 @@ class InventoryReader:
         self._is_unreadable = False
         self._outside: list[str] = []  # links of the data directory that were logged
         self._commands = MachineCommands()
+        self._not_counted = ""  # why the IPUs were not counted
         self._real_ipus = RepeatedQuestion(self._count_real, lambda count: count > 0)
         self._sandbox = RepeatedQuestion(
             self._probe_sandbox, lambda sandbox: sandbox["state"] != "missing"
@@ -137,8 +138,9 @@ class InventoryReader:
             count, why = -1, str(error)
         else:
             return -1 if count is None else count
-        if not self._commands.is_closed:
+        if why != self._not_counted and not self._commands.is_closed:  # logged once
             _log.warning("ipus_not_counted", extra={"why": why})
+        self._not_counted = why
         return count
 
     def _probe_sandbox(self) -> Mapping[str, str] | None:
