@@ -55,7 +55,7 @@ class Escapes:
         work = self._place.folder / "work"
         work.mkdir()
         self._place.folder.chmod(0o711)
-        for parent in self._place.folder.parents[:2]:
+        for parent in list(self._place.folder.parents)[:2]:
             parent.chmod(parent.stat().st_mode | 0o011)
         package = self._place.package
         done = landlocked.run(work, [package, package / "given.txt"], f"GIVEN={package}; {script}")
