@@ -147,6 +147,10 @@ class Settings(BaseModel):
         default=8192 * MEBIBYTE, gt=0, description="Size limit of a user's data set."
     )
 
+    require_sandbox: bool = Field(
+        default=False,
+        description="Read documents of users in a sandbox only: without one they are refused.",
+    )
     neuron_packages: tuple[str, ...] = Field(
         default=(),
         description="Packages of neurons that jobs may use, as NAME@sha256:DIGEST, separated by "

@@ -17,8 +17,8 @@ TIME = "2026-01-31T12:00:00.000Z"
 SPEC: dict[str, Any] = {"version": 1, "name": "large", "network": {"layers": [{"neurons": 4}]}}
 
 
-def archive(events: int, job_id: str | None = None, values: int = 0) -> bytes:
-    """Returns the archive of a failed job with so many events, each with so many metrics."""
+def archive(events: int, job_id: str | None = None, values: int = 0, text: str = "x") -> bytes:
+    """Returns the archive of a failed job with so many events, each with metrics or a text."""
     spec = spec_to_json(parse_job_spec(SPEC))
     job = {
         "id": job_id or ids.new_id(ids.JOB),
@@ -50,7 +50,7 @@ def archive(events: int, job_id: str | None = None, values: int = 0) -> bytes:
     members = {
         layout.JOB: layout.canonical(job),
         layout.SPEC: layout.canonical(spec),
-        layout.EVENTS: b"".join(map(layout.canonical, _events(events, values))),
+        layout.EVENTS: b"".join(map(layout.canonical, _events(events, values, text))),
         layout.METADATA: layout.canonical({"@graph": []}),
     }
     sums = "".join(
@@ -64,7 +64,7 @@ def archive(events: int, job_id: str | None = None, values: int = 0) -> bytes:
     return content.getvalue()
 
 
-def _events(number: int, values: int) -> Iterable[dict[str, Any]]:
+def _events(number: int, values: int, text: str) -> Iterable[dict[str, Any]]:
     for seq in range(1, number):
         event: dict[str, Any] = {"seq": seq, "time": TIME, "attempt": 1}
         if values:
@@ -72,7 +72,7 @@ def _events(number: int, values: int) -> Iterable[dict[str, Any]]:
             event |= {"step": seq, "steps": number}
             event["values"] = {f"m{seq}_{value}": 1.5 for value in range(values)}
         else:
-            event |= {"kind": "log", "message": "x", "level": "info", "stream": "runner"}
+            event |= {"kind": "log", "message": text, "level": "info", "stream": "runner"}
         yield event
     end = {"state": "failed", "reason": "worker_stopped", "message": "It ended."}
     yield {"seq": number, "time": TIME, "attempt": None, "kind": "state", **end}

@@ -133,6 +133,12 @@ class InProcess(Service):
     def database(self) -> Database:
         return self.state.database
 
+    @property
+    def loop_thread(self) -> int:
+        """The thread of the event loop."""
+        assert self._thread.ident is not None
+        return self._thread.ident
+
     def __enter__(self) -> Self:
         self._thread.start()
         eventually(lambda: self.server.started or not self._thread.is_alive())

@@ -55,6 +55,7 @@ class SandboxView(NamedTuple):
     environment: Mapping[str, str]  # the only variables
     directory: str  # where the command starts
     devices: DeviceAccess = NO_DEVICES  # of this machine
+    disks: Mapping[str, Path] = {}  # writable folders of this machine's disks by their places
 
 
 def is_switched_off(environment: Mapping[str, str]) -> bool:
@@ -198,6 +199,8 @@ def _mounts(view: SandboxView) -> List[str]:
     options = [*_system_view(), "--dev", "/dev"]
     for place, source in view.devices.nodes.items():
         options += ["--dev-bind", str(source), place]
+    for place, source in view.disks.items():
+        options += ["--bind", str(source), place]
     writable = _limited(view)
     for place, size in writable.items():
         options += ["--size", str(size), "--perms", "1777", "--tmpfs", place]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Literal
+from typing import Any, Literal
 
 from ipulse.client.client_base import ClientBase
 from ipulse.client.jobs.requests import JobRequest, Spec
@@ -16,9 +16,9 @@ class BlockingJobs:
 
     _calls: ClientBase
 
-    def ready(self) -> None:
-        """Return if the service can process jobs. Raises Unavailable otherwise."""
-        finished(self._calls.ready())
+    def ready(self) -> dict[str, Any]:
+        """Return how the service is ready to process jobs. Raises Unavailable otherwise."""
+        return finished(self._calls.ready())
 
     def validate(self, spec: Spec) -> ValidSpec:
         """Check a spec in the service, without running it. Raises InvalidSpec."""

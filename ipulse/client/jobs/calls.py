@@ -194,9 +194,9 @@ def profile(job_id: str) -> APICall[dict[str, Any]]:
     return APICall("GET", _job_path(job_id) + "/profile", object_in)
 
 
-def ready() -> APICall[None]:
+def ready() -> APICall[dict[str, Any]]:
     """Return the call that checks that the service is ready."""
-    return APICall("GET", "/readyz", lambda response: None)
+    return APICall("GET", "/readyz", object_in)
 
 
 def events_path(job_id: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import AsyncGenerator, Sequence
-from typing import Literal
+from typing import Any, Literal
 
 import httpx
 
@@ -32,9 +32,9 @@ class Jobs(CallSender):
         self._timeout = timeout
         self._known: dict[str, Job] = {}
 
-    async def ready(self) -> None:
-        """Return if the service can process jobs. Raises Unavailable otherwise."""
-        await self._send(calls.ready())
+    async def ready(self) -> dict[str, Any]:
+        """Return how the service is ready to process jobs. Raises Unavailable otherwise."""
+        return await self._send(calls.ready())
 
     async def validate(self, spec: Spec) -> ValidSpec:
         """Check a spec; see Client.validate."""

@@ -1,4 +1,4 @@
-"""Checks new versions of data sets, one after another; each replica has one such thread."""
+"""Checks new versions of data sets, a few at once and of each token one."""
 
 from __future__ import annotations
 
@@ -13,9 +13,11 @@ from ipulse_service.datasets.facts import DatasetCheck
 from ipulse_service.datasets.versions import VersionRow
 from ipulse_service.db.engine import Database
 from ipulse_service.files.artifacts import Store
+from ipulse_service.reading.isolation import Isolation
 from ipulse_service.reading.process import ReadingStopped
 from ipulse_service.settings import Settings
 
+AT_ONCE = 2  # checks of a replica; each takes a core and at most 3 GiB of memory
 RESCAN_SECONDS = 10.0  # for versions that another replica gave up
 RETRY_SECONDS = 5.0
 RENEW_SECONDS = 5.0  # must be well below `versions.CLAIM_MS`
@@ -28,37 +30,54 @@ class CheckKilled(Unavailable):
 
 
 class DatasetChecker:
-    """A thread that checks versions in the state `checking`."""
+    """Threads that check versions in the state `checking`."""
 
-    def __init__(self, database: Database, blobs: Store, settings: Settings) -> None:
+    def __init__(
+        self, database: Database, blobs: Store, settings: Settings, isolation: Isolation
+    ) -> None:
         self._database = database
         self._blobs = blobs
+        self._isolation = isolation
         self._scratch = settings.artifacts_dir / "checks"
         self._stopping = threading.Event()
-        self._added = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="dataset-checker")
+        self._change = threading.Condition()
+        self._changes = 0  # versions added and checks ended
+        self._threads = [
+            threading.Thread(target=self._run, name=f"dataset-checker-{number}")
+            for number in range(AT_ONCE)
+        ]
         database.listeners.append(self._on_commit)
 
     def start(self) -> None:
-        """Starts the thread."""
-        self._thread.start()
+        """Starts the threads."""
+        for thread in self._threads:
+            thread.start()
 
     def stop(self) -> None:
-        """Returns once the thread has ended; a check in progress is given up."""
+        """Returns once the threads have ended; checks in progress are given up."""
         self._stopping.set()
-        self._added.set()
-        self._thread.join()
+        self._notify()
+        for thread in self._threads:
+            thread.join()
 
     def _on_commit(self, topics: frozenset[str]) -> None:
         if versions.CHECK_TOPIC in topics:
-            self._added.set()
+            self._notify()
+
+    def _notify(self) -> None:
+        with self._change:
+            self._changes += 1
+            self._change.notify_all()
 
     def _run(self) -> None:
         while not self._stopping.is_set():
-            self._added.clear()
+            seen = self._changes
             try:
-                if not self._check_next():
-                    self._added.wait(RESCAN_SECONDS)
+                if self._check_next():
+                    self._notify()  # the next version of the same token may be checked
+                    continue
+                with self._change:
+                    self._change.wait_for(lambda: self._changes != seen, RESCAN_SECONDS)  # noqa: B023
             except Unavailable as error:
                 _log.warning("dataset_check_waits", extra={"error": error.message})
                 self._stopping.wait(RETRY_SECONDS)
@@ -80,7 +99,9 @@ class DatasetChecker:
             return True
         try:
             with self._blobs.as_file(version.sha256) as path:
-                result = checking.check(path, self._scratch, self._must_stop(version))
+                result = checking.check(
+                    self._isolation, path, self._scratch, self._must_stop(version)
+                )
             self._store(version, result)
         except (ReadingStopped, Unavailable, OSError) as error:
             is_stopping = self._stopping.is_set()

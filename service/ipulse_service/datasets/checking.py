@@ -11,33 +11,39 @@ from pydantic import ValidationError
 
 from ipulse_service.datasets.facts import DatasetCheck
 from ipulse_service.reading import process
+from ipulse_service.reading.isolation import Isolation
 from ipulse_service.reading.process import ReadingEnd
 
 SECONDS = 600.0  # of one check; its processor time is limited by itself
 _MODULE = "ipulse_core.data_files.check"
+_UNPACKED = "contents"  # the folder in which the process unpacks archives
 _UNPACKED_BYTES = 2**34  # of an archive
 _DISK_SHARE = 2  # an archive may fill this part of what is free
 
 
-def check(path: Path, scratch: Path, must_stop: Callable[[], bool]) -> DatasetCheck:
+def check(
+    isolation: Isolation, path: Path, scratch: Path, must_stop: Callable[[], bool]
+) -> DatasetCheck:
     """Returns what the process says of a file.
 
     Args:
+        isolation: The sandbox, if there is one.
         path: The file.
         scratch: A directory for what archives unpack to.
         must_stop: Called often; the check ends when it returns True.
 
     Raises:
         ReadingStopped: `must_stop` returned True.
+        NoSandbox: A sandbox is required, and there is none.
         OSError: The process cannot be started.
     """
     scratch.mkdir(mode=0o700, parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="check-", dir=scratch) as folder:
-        unpacked = Path(folder, "data")
-        unpacked.mkdir()
+        Path(folder, _UNPACKED).mkdir()
+        Path(folder, _UNPACKED).chmod(0o777)  # the process may have another user id
         room = min(_UNPACKED_BYTES, shutil.disk_usage(folder).free // _DISK_SHARE)
-        arguments = [str(path), str(unpacked), str(room)]
-        return _result(process.run(_MODULE, arguments, unpacked, SECONDS, must_stop))
+        arguments = [path, _UNPACKED, str(room)]
+        return _result(process.run(isolation, _MODULE, arguments, Path(folder), SECONDS, must_stop))
 
 
 def _result(ended: ReadingEnd) -> DatasetCheck:

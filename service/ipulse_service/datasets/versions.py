@@ -66,7 +66,9 @@ def topic(name: str) -> str:
     return f"dataset/{name}"
 
 
-def add(transaction: Transaction, name: str, sha256: str, size: int) -> tuple[VersionRow, bool]:
+def add(
+    transaction: Transaction, name: str, sha256: str, size: int, token: str
+) -> tuple[VersionRow, bool]:
     """Adds a version that waits for its check; returns it and whether it is new.
 
     If the latest version has the same content, it is returned.
@@ -93,6 +95,7 @@ def add(transaction: Transaction, name: str, sha256: str, size: int) -> tuple[Ve
         "size": size,
         "state": CHECKING,
         "created_at": now,
+        "token": token,
     }
     transaction.connection.execute(insert(dataset_versions).values(values))
     transaction.topics.update((topic(name), CHECK_TOPIC))
@@ -167,14 +170,27 @@ def has_unchecked(transaction: Transaction) -> bool:
 
 
 def claim(transaction: Transaction) -> VersionRow | None:
-    """Returns the oldest version that waits for its check, and counts this check."""
+    """Returns the next version that waits for its check, and counts this check.
+
+    One version of each token is checked at a time. The next token is the one whose latest check
+    ended the longest ago; of its versions, the oldest one comes first.
+    """
     transaction.lock(CHECK_TOPIC)
-    free = (dataset_versions.c.claimed_at.is_(None)) | (
-        dataset_versions.c.claimed_at < transaction.now - CLAIM_MS
+    columns = dataset_versions.c
+    is_claimed = columns.claimed_at >= transaction.now - CLAIM_MS
+    is_free = columns.claimed_at.is_(None) | ~is_claimed
+    token = func.coalesce(columns.token, "")
+    busy = select(token).where(columns.state == CHECKING, is_claimed)
+    others = dataset_versions.alias()
+    latest = (
+        select(func.max(others.c.checked_at))
+        .where(func.coalesce(others.c.token, "") == token)
+        .correlate(dataset_versions)
+        .scalar_subquery()
     )
     query = (
-        _SELECTION.where(dataset_versions.c.state == CHECKING, free)
-        .order_by(dataset_versions.c.pk)
+        _SELECTION.where(columns.state == CHECKING, is_free, token.not_in(busy))
+        .order_by(func.coalesce(latest, 0), columns.pk)
         .limit(1)
     )
     row = transaction.connection.execute(query).one_or_none()

@@ -52,6 +52,7 @@ class Transaction:
         self.is_writing = is_writing  # then it locks the rows that it reads to change them
         self.topics: set[str] = set()  # job ids and other topics to notify
         self.wake_ups: dict[int, WakeUp] = {}  # promised, by key in the outbox
+        self.index_names: dict[str, dict[str, int]] = {}  # ids by kind, as far as they were read
         self._backend = backend
         self._clock = clock
 

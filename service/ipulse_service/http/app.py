@@ -68,6 +68,7 @@ from ipulse_service.jobs.change_notifier import JobNotifier
 from ipulse_service.jobs.curves.cache import CurveCache
 from ipulse_service.jobs.importing.importer import JobImporter
 from ipulse_service.jobs.queue.waiting import QueueView
+from ipulse_service.reading.isolation import Isolation
 from ipulse_service.reading.reader import DocumentReader
 from ipulse_service.settings import Settings
 
@@ -95,7 +96,8 @@ def create_app(settings: Settings) -> FastAPI:
     database.wake_up_listeners.append(lambda _: notifier.publish([hints.TOPIC]))
     blobs = _blobs(settings)
     scratch = settings.artifacts_dir / "checks"
-    reader = DocumentReader(scratch)
+    isolation = Isolation(settings.require_sandbox)
+    reader = DocumentReader(scratch, isolation)
     reaper = Reaper(database, settings)
     known_metrics = Metrics(database)
     state = AppState(
@@ -113,7 +115,7 @@ def create_app(settings: Settings) -> FastAPI:
         reaper=reaper,
         sweep_controller=SweepController(database),
         housekeeper=Housekeeper(database, blobs, settings),
-        dataset_checker=DatasetChecker(database, blobs, settings),
+        dataset_checker=DatasetChecker(database, blobs, settings, isolation),
         readiness=Readiness(
             {"database": database.is_writable, "artifact_store": blobs.is_writable}
         ),

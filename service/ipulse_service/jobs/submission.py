@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
+from functools import cached_property
 from types import MappingProxyType
 from typing import Any
 
@@ -43,6 +44,11 @@ class ResolvedSpec:
     value: dict[str, Any]
     text: str
     sha256: str
+
+    @cached_property
+    def settings(self) -> dict[str, dict[str, Any]]:
+        """The columns of its settings in the index, by name."""
+        return settings_index.rows_of(self.value)
 
 
 @dataclass(frozen=True)
@@ -129,6 +135,7 @@ def _once(
     for submission in submissions:
         if isinstance(submission.resolved.spec, ExperimentSpec):
             tile_fit(submission.resolved.spec)  # it is kept: all writers wait for the transaction
+        _ = submission.resolved.settings  # as well
     wanted = [submission.chosen() for submission in submissions] if key is not None else []
     return idempotency.once(database, caller, key, wanted, store)
 
@@ -242,7 +249,7 @@ def store_job(
         is_blocked=bool(waiting),
     )
     job_ops.add(transaction, job.pk, used)
-    settings_index.add(transaction, job.pk, resolved.value)
+    settings_index.add(transaction, job.pk, resolved.settings)
     if waiting:
         dependencies.add(transaction, job, waiting)
     else:

@@ -46,6 +46,7 @@ def record(
     before = job = store.get_by_pk(transaction, attempt.job_pk)
     new_events: list[events.NewEvent] = []
     epochs: list[metrics_index.EpochValues] = []
+    metrics: list[protocol.MetricEvent] = []
     for event in fresh:
         if isinstance(event, LogLines):
             new_events += events.log_events(event.messages, event.level, event.stream)
@@ -54,7 +55,7 @@ def record(
         else:
             new_events.append(events.NewEvent(event.kind, _body(event)))
             if isinstance(event, protocol.MetricEvent):
-                job = job._replace(progress=_progress(job.progress, event))
+                metrics.append(event)
                 if event.scope == "epoch":
                     epochs.append((event.epoch, event.values))
             elif isinstance(event, protocol.CheckpointEvent):
@@ -62,6 +63,8 @@ def record(
             elif isinstance(event, protocol.PhaseEvent):
                 job, state_events = _enter(transaction, job, event)
                 new_events += state_events
+    if metrics:
+        job = job._replace(progress=_progress(job.progress, metrics))
     last_seq = events.append(transaction, job.pk, job.last_seq, attempt.number, new_events)
     store.update(transaction, before, job._replace(last_seq=last_seq))
     metrics_index.add_epochs(transaction, job.pk, epochs)
@@ -79,19 +82,20 @@ def _body(event: Event) -> str:
     return strict_json.dumps(body)
 
 
-def _progress(before: str | None, event: protocol.MetricEvent) -> str:
-    """Returns the JSON of a job's progress: the event's fields, and the latest evaluation.
+def _progress(before: str | None, metrics: Sequence[protocol.MetricEvent]) -> str:
+    """Returns the JSON of a job's progress: the last event's fields, and the latest evaluation.
 
     `evaluated` has the epoch and the metrics of the last epoch that has ended, so that a reader
     finds them between two evaluations, too. A resumed training forgets those of later epochs.
     """
-    progress: dict[str, Any] = event.to_json()
-    del progress["kind"]
     evaluated = None if before is None else json.loads(before).get("evaluated")
-    if event.scope == "epoch":
-        evaluated = {"epoch": event.epoch, "values": event.values}
-    elif evaluated is not None and evaluated["epoch"] >= event.epoch:
-        evaluated = None
+    for event in metrics:
+        if event.scope == "epoch":
+            evaluated = {"epoch": event.epoch, "values": event.values}
+        elif evaluated is not None and evaluated["epoch"] >= event.epoch:
+            evaluated = None
+    progress: dict[str, Any] = metrics[-1].to_json()
+    del progress["kind"]
     return strict_json.dumps({**progress, "evaluated": evaluated})
 
 

@@ -5,16 +5,19 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import IO, NamedTuple
+
+from ipulse_service.reading.isolation import Isolation
 
 MAX_OUTPUT_BYTES = 16 * 2**20
 POLL_SECONDS = 0.05
 _BUSY_SHARE = 0.5  # of its time: a process that computed for less waited for the machine
+_SIGNALLED = 128
 
 
 class ReadingStopped(Exception):
@@ -49,8 +52,9 @@ class ReadingEnd(NamedTuple):
 
 
 def run(
+    isolation: Isolation,
     module: str,
-    arguments: Sequence[str],
+    arguments: Sequence[str | Path],
     folder: Path,
     seconds: float,
     must_stop: Callable[[], bool],
@@ -59,8 +63,9 @@ def run(
     """Runs a module and returns how it ended.
 
     Args:
+        isolation: The sandbox, if there is one.
         module: Limits its process before it opens a document.
-        arguments: Of the module; the descriptor of `rows` follows.
+        arguments: Of the module; a path is a document. The descriptor of `rows` follows.
         folder: Its working directory.
         seconds: How long it may take.
         must_stop: Called often; the process is ended when it returns True.
@@ -68,24 +73,30 @@ def run(
 
     Raises:
         ReadingStopped: `must_stop` returned True.
+        NoSandbox: A sandbox is required, and there is none.
         OSError: The process cannot be started.
     """
     descriptors = [] if rows is None else [rows.fileno()]
     with (
         tempfile.TemporaryFile(dir=folder) as output,
         tempfile.TemporaryFile(dir=folder) as log,
+        ExitStack() as stack,
     ):
+        words = [*arguments, *map(str, descriptors)]
+        command = isolation.command(module, words, folder, environment(), stack)
         process = subprocess.Popen(  # noqa: S603 - our own module
-            [sys.executable, "-I", "-m", module, *arguments, *map(str, descriptors)],
+            command.words,
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=log,
-            pass_fds=descriptors,
+            pass_fds=[*descriptors, *command.descriptors],
             cwd=folder,
-            env=environment(),
+            env=command.environment,
             start_new_session=True,
         )
         status = _wait(process, seconds, must_stop)
+        if status is not None and status > _SIGNALLED:
+            status = _SIGNALLED - status  # as a sandbox reports a signal
         output.seek(0)
         return ReadingEnd(status, output.read(MAX_OUTPUT_BYTES + 1))
 

@@ -16,6 +16,7 @@ from ipulse_core.errors import InvalidInput, Problem, Unavailable
 from ipulse_core.pva.report import InvalidReport
 from ipulse_core.source_package import InvalidPackage
 from ipulse_service.reading import process
+from ipulse_service.reading.isolation import Isolation
 from ipulse_service.reading.process import ReadingStopped
 from ipulse_service.reading.turns import Turns
 
@@ -55,8 +56,9 @@ class Unreadable(Exception):
 class DocumentReader:
     """Reads documents for requests, and begins no other once it stops."""
 
-    def __init__(self, scratch: Path) -> None:
+    def __init__(self, scratch: Path, isolation: Isolation) -> None:
         """Reads in folders below `scratch`."""
+        self.isolation = isolation
         self._scratch = scratch
         self._turns = Turns(PLACES)
         self._threads = anyio.CapacityLimiter(PLACES)
@@ -75,13 +77,13 @@ class DocumentReader:
             return await to_thread.run_sync(function, *arguments, limiter=self._threads)
 
     def read(
-        self, kind: Kind, arguments: Sequence[str], rows: IO[bytes] | None = None
+        self, kind: Kind, arguments: Sequence[str | Path], rows: IO[bytes] | None = None
     ) -> dict[str, Any]:
         """Reads a document and returns what its module found.
 
         Args:
             kind: Of the document.
-            arguments: Of its module.
+            arguments: Of its module; a path is a document.
             rows: A file for a module that writes many rows.
 
         Raises:
@@ -93,7 +95,13 @@ class DocumentReader:
         with tempfile.TemporaryDirectory(prefix="read-", dir=self._scratch) as folder:
             try:
                 ended = process.run(
-                    kind.module, arguments, Path(folder), kind.seconds, self._stopping.is_set, rows
+                    self.isolation,
+                    kind.module,
+                    arguments,
+                    Path(folder),
+                    kind.seconds,
+                    self._stopping.is_set,
+                    rows,
                 )
             except ReadingStopped:
                 raise Unavailable("the service stops; try again when it runs") from None

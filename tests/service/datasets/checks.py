@@ -11,6 +11,7 @@ import numpy as np
 
 from ipulse_service.datasets import checking
 from ipulse_service.datasets.facts import DatasetCheck
+from ipulse_service.reading.isolation import Isolation
 
 SECRET = b"do not read this"
 
@@ -21,7 +22,7 @@ def checked(content: bytes | Path, folder: Path) -> DatasetCheck:
         path = content
     else:
         path.write_bytes(content)
-    return checking.check(path, folder / "scratch", lambda: False)
+    return checking.check(Isolation(False), path, folder / "scratch", lambda: False)
 
 
 def refusal(content: bytes | Path, folder: Path) -> str:

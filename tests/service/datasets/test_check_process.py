@@ -12,6 +12,7 @@ import pytest
 
 from ipulse_service.datasets import checking
 from ipulse_service.reading import process
+from ipulse_service.reading.isolation import Isolation
 from tests.service.datasets.checks import checked, refusal
 from tests.service.datasets.files import hdf5, n_mnist, npz, spikes
 
@@ -65,7 +66,7 @@ def test_a_check_can_be_given_up(tmp_path: Path) -> None:
     path = tmp_path / "pipe"
     os.mkfifo(path)  # reading it never ends
     with pytest.raises(process.ReadingStopped):
-        checking.check(path, tmp_path / "scratch", lambda: True)
+        checking.check(Isolation(False), path, tmp_path / "scratch", lambda: True)
     assert list((tmp_path / "scratch").iterdir()) == []
 
 

@@ -26,6 +26,14 @@ from ipulse_core.errors import IPUlseError
 
 LEAST_BYTES = 2**30  # of free disk space for jobs and results
 
+# Where the service reads documents of users, in words.
+_READS_DOCUMENTS = {
+    "bubblewrap": "the service reads documents of users in a sandbox",
+    "off": "the service reads documents of users without a sandbox (IPULSE_SANDBOX=none), in "
+    "processes with limits of memory and time",
+    "missing": "the service reads documents of users without a sandbox, in processes with limits "
+    "of memory and time: install bubblewrap there, or refuse them with IPULSE_REQUIRE_SANDBOX=1",
+}
 # The states of an agent's sandbox in words.
 _SANDBOX = {
     "bubblewrap": "programs and ops of users run in a sandbox",
@@ -70,6 +78,7 @@ def _examine(at: Address, packages: list[dict[str, Any]]) -> Iterator[CheckResul
     service = _check("service", lambda: _ask_service(at))
     yield service
     if service.fine:
+        yield from _documents(at)
         yield from _agents(at, packages)
 
 
@@ -131,6 +140,21 @@ def _ask_service(at: Address) -> str:
         client.ready()
         next(client.list(page_size=1), None)  # checks the token, which readiness does not
         return f"{client.url} is ready and accepts the token"
+
+
+def _documents(at: Address) -> Iterator[CheckResult]:
+    """Report where the service reads archives, data sets and other documents of users."""
+    with at.connect() as client:
+        ready = client.ready()
+    sandbox = ready.get("document_sandbox")
+    if ready.get("accepts_documents") is False:
+        hint = (
+            "the service has no sandbox and refuses documents of users "
+            "(IPULSE_REQUIRE_SANDBOX=1): install bubblewrap on its machine"
+        )
+        yield CheckResult("documents", False, hint, Exit.UNAVAILABLE)
+    elif sandbox in _READS_DOCUMENTS:  # services before 0.3 do not say it
+        yield CheckResult("documents", True, _READS_DOCUMENTS[sandbox])
 
 
 def _agents(at: Address, packages: list[dict[str, Any]]) -> Iterator[CheckResult]:

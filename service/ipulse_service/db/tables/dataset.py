@@ -43,6 +43,7 @@ dataset_versions = Table(
     Column("checked_at", BigInteger),
     Column("checks", Integer, nullable=False, server_default="0"),  # that have begun
     Column("claimed_at", BigInteger),  # when a replica last said that it checks the version
+    Column("token", String(128)),  # that added it; checks take turns by token
     UniqueConstraint("dataset_pk", "number"),
     Index("ix_dataset_versions_state", "state", "pk"),
     sqlite_autoincrement=True,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fastapi import APIRouter
+from starlette.concurrency import run_in_threadpool
 
 from ipulse_core.errors import Unavailable
 from ipulse_service.http.dependencies import State
@@ -38,4 +39,10 @@ async def get_readiness(state: State) -> ReadinessStatus:
     missing = [name for name, works in checks.items() if not works]
     if missing:
         raise Unavailable(f"not available now: {', '.join(missing)}")
-    return ReadinessStatus(checks=checks)
+    isolation = state.reader.isolation
+    sandbox, _ = await run_in_threadpool(isolation.state)
+    return ReadinessStatus(
+        checks=checks,
+        document_sandbox=sandbox,
+        accepts_documents=sandbox == "bubblewrap" or not isolation.is_required,
+    )

@@ -23,7 +23,16 @@ class ReadinessStatus(BaseModel):
     model_config = example(
         status="ok",
         checks={"database": True, "artifact_store": True, "dispatcher": True, "broker": True},
+        document_sandbox="bubblewrap",
+        accepts_documents=True,
     )
 
     status: Literal["ok"] = "ok"
     checks: dict[str, bool] = Field(description="Parts by name.")
+    document_sandbox: Literal["bubblewrap", "off", "missing"] = Field(
+        description="Where documents of users are read: in a sandbox of bubblewrap, else in a "
+        "process with limits of memory and time. `off`: the operator wants no sandbox."
+    )
+    accepts_documents: bool = Field(
+        description="False without a sandbox, if the service requires one."
+    )

@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from array import array
 from bisect import bisect_left
+from collections.abc import Sequence
 from typing import Any, Literal
 
 from pydantic_core import from_json
-from sqlalchemy import Integer, bindparam, select
+from sqlalchemy import Integer, Row, bindparam, select
 
 from ipulse_service.db.engine import Transaction
 from ipulse_service.db.tables import events
@@ -16,14 +17,19 @@ from ipulse_service.jobs.job import JobRow
 
 CurveScope = Literal["epoch", "step"]
 
+# A name takes 8 bytes for each point of the job, also where the point lacks it.
+MAX_NAMES = 256  # as one event may have; a job has no curves of others
+EVENTS_PER_READ = 500
+
 _EVENTS = (
-    select(events.c.time, events.c.attempt, events.c.kind, events.c.body)
+    select(events.c.seq, events.c.time, events.c.attempt, events.c.kind, events.c.body)
     .where(
         events.c.job_pk == bindparam("of_job"),
         events.c.seq > bindparam("after", type_=Integer),
         events.c.kind.in_(("metric", "phase")),
     )
     .order_by(events.c.seq)
+    .limit(EVENTS_PER_READ)
 )
 # Most events describe steps: the database leaves them out for curves of epochs.
 _EVENTS_OF_EPOCHS = _EVENTS.where(
@@ -78,11 +84,18 @@ class CurvePoints:
 
     def _read(self, transaction: Transaction, job: JobRow) -> None:
         query = _EVENTS_OF_EPOCHS if self._scope == "epoch" else _EVENTS
-        after = {"of_job": job.pk, "after": self._seq}
-        rows = transaction.connection.execute(query, after).all()
+        after = self._seq
+        while True:  # not all at once: they may take gigabytes
+            rows = transaction.connection.execute(query, {"of_job": job.pk, "after": after}).all()
+            self._add_rows(rows)
+            if len(rows) < EVENTS_PER_READ:
+                return
+            after = rows[-1].seq
+
+    def _add_rows(self, rows: Sequence[Row[Any]]) -> None:
         # One document is parsed faster than thousands.
-        document = ",".join([row[3] for row in rows])
-        for (time, attempt, kind, _), body in zip(rows, from_json(f"[{document}]"), strict=True):
+        document = ",".join([row.body for row in rows])
+        for (_, time, attempt, kind, _), body in zip(rows, from_json(f"[{document}]"), strict=True):
             if kind == "phase":
                 if body["phase"] == "run":
                     self._ran.setdefault(attempt, time)
@@ -102,6 +115,8 @@ class CurvePoints:
             self.starts.append(len(steps))
         is_epoch = self._scope == "epoch"
         values = body["values"]
+        if len(self.values.keys() | values.keys()) > MAX_NAMES:
+            values = self._known(values)
         if values.keys() != self.values.keys():
             self._fill(values)
         for name, value in values.items():
@@ -110,6 +125,14 @@ class CurvePoints:
         self.epochs.append(body["epoch"] if is_epoch else step * body["epochs"] / body["steps"])
         self.trained.append(self._before + (time - self._began) / 1000)
         self.times.append(time)
+
+    def _known(self, values: dict[str, float]) -> dict[str, float]:
+        """Returns the values of names with a curve, and of new ones as long as there is room."""
+        kept = {name: value for name, value in values.items() if name in self.values}
+        for name, value in values.items():
+            if len(self.values.keys() | kept.keys()) < MAX_NAMES:
+                kept[name] = value
+        return kept
 
     def _fill(self, values: dict[str, float]) -> None:
         """Adds columns of new names, and what is missing in the others."""

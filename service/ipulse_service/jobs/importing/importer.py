@@ -82,7 +82,7 @@ class JobImporter:
 
     def _read(self, path: Path, lines: IO[bytes]) -> dict[str, Any]:
         try:
-            return self._reader.read(ARCHIVE, [str(path)], lines)
+            return self._reader.read(ARCHIVE, [path], lines)
         except Unreadable as error:
             problem = Problem("", "invalid_archive", error.detail)
             raise InvalidInput([problem], "the archive is not valid") from error

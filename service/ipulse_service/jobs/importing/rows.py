@@ -52,7 +52,7 @@ def begin(database: Database, job: ImportedJob) -> int:
         values = _columns(transaction, job, resolved)
         query = insert(jobs).returning(jobs.c.pk)
         pk = int(transaction.connection.execute(query, values).scalar_one())
-        settings_index.add(transaction, pk, resolved.value)
+        settings_index.add(transaction, pk, resolved.settings)
     return pk
 
 

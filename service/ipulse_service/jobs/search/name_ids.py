@@ -29,11 +29,13 @@ def read(transaction: Transaction, kind: str) -> dict[str, int]:
 
 def ensure(transaction: Transaction, kind: str, names: Iterable[str]) -> dict[str, int]:
     """Returns the ids of all names of a kind, after those of `names` were added."""
-    known = read(transaction, kind)
+    known = transaction.index_names.get(kind) or read(transaction, kind)
+    transaction.index_names[kind] = known
     new = [name for name in names if name not in known]
     if not new:
         return known
     statement = _INSERT[transaction.connection.dialect.name]
     rows = [{"kind": kind, "name": name} for name in sorted(new)]
     transaction.connection.execute(statement, rows)
-    return read(transaction, kind)
+    transaction.index_names[kind] = read(transaction, kind)
+    return transaction.index_names[kind]

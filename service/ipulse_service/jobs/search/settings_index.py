@@ -43,14 +43,15 @@ def row_of(value: Any) -> dict[str, Any]:
     return {"number": float(value) if is_number else None, "value": strict_json.dumps(value)}
 
 
-def add(transaction: Transaction, job_pk: int, spec: Mapping[str, Any]) -> None:
-    """Stores the settings of a new job."""
-    settings = flat_settings(spec)
+def rows_of(spec: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """Returns the columns of all settings of a spec by their names."""
+    return {name: row_of(value) for name, value in flat_settings(spec).items()}
+
+
+def add(transaction: Transaction, job_pk: int, settings: Mapping[str, dict[str, Any]]) -> None:
+    """Stores the settings of a new job, which `rows_of` returned."""
     ids = name_ids.ensure(transaction, name_ids.SETTING, settings)
-    rows = [
-        {"job_pk": job_pk, "name_id": ids[name], **row_of(value)}
-        for name, value in settings.items()
-    ]
+    rows = [{"job_pk": job_pk, "name_id": ids[name], **row} for name, row in settings.items()]
     if rows:
         transaction.connection.execute(_INSERT, rows)
 

@@ -15,7 +15,7 @@ from ipulse_service.datasets.facts import SamplePreview
 from ipulse_service.datasets.versions import CHECKING, VersionRow
 from ipulse_service.files.artifacts import ArtifactRow
 from ipulse_service.http import problems
-from ipulse_service.http.dependencies import State, WaitSeconds
+from ipulse_service.http.dependencies import CurrentCaller, State, WaitSeconds
 from ipulse_service.http.files import file_response
 from ipulse_service.http.payloads import JSONRoute
 from ipulse_service.http.routes.data.datasets import Name, delete, version_info
@@ -42,14 +42,19 @@ router = APIRouter(prefix="/v1/datasets", tags=["data"], route_class=JSONRoute)
     },
 )
 async def add_version(
-    name: Name, request: VersionRequest, state: State, seconds: WaitSeconds, response: Response
+    name: Name,
+    request: VersionRequest,
+    state: State,
+    caller: CurrentCaller,
+    seconds: WaitSeconds,
+    response: Response,
 ) -> VersionInfo:
     """Adds an uploaded file as a version of a data set, which is new or exists.
 
     The content is checked before jobs may use it. With `Prefer: wait=N` the response waits up to N
     seconds, at most 30, for the result.
     """
-    version, is_new = await run_in_threadpool(_add, state, name, request.upload_id)
+    version, is_new = await run_in_threadpool(_add, state, name, request.upload_id, caller.name)
     response.status_code = 202 if is_new else 200
     response.headers["location"] = f"/v1/datasets/{name}/versions/{version.number}"
     return await _wait(state, name, str(version.number), seconds)
@@ -132,10 +137,10 @@ def as_file(version: VersionRow) -> ArtifactRow:
     )
 
 
-def _add(state: AppState, name: str, upload_id: str) -> tuple[VersionRow, bool]:
+def _add(state: AppState, name: str, upload_id: str, token: str) -> tuple[VersionRow, bool]:
     with state.database.write() as transaction:
         upload = uploads.get_complete(transaction, upload_id)
-        added = versions.add(transaction, name, upload.sha256, upload.size)
+        added = versions.add(transaction, name, upload.sha256, upload.size, token)
         uploads.remove(transaction, upload_id)  # the version keeps the content
         return added
 

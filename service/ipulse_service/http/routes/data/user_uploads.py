@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import asyncio
+import pathlib
 from collections.abc import Callable
 from typing import Annotated, Any
 
@@ -140,8 +141,9 @@ async def append_to_upload(
             receiving.check_content(file, upload.size, upload.sha256, "/body")
             also: Callable[[Transaction], None] | None = None
             if upload.purpose in uploads.CODE:
-                arguments = [upload.purpose, str(file.path)]
-                found = await state.reader.in_turn(caller.name, _read_package, state, arguments)
+                found = await state.reader.in_turn(
+                    caller.name, _read_package, state, [upload.purpose, file.path]
+                )
                 if upload.purpose == "op":
                     also = registry.adding(
                         found["name"], found["manifest"], upload, caller.token_name
@@ -172,7 +174,7 @@ async def delete_upload(upload_id: UploadId, state: State) -> None:
     await state.file_threads.run(artifacts.forget, state.database, state.blobs, upload.sha256)
 
 
-def _read_package(state: AppState, arguments: list[str]) -> dict[str, Any]:
+def _read_package(state: AppState, arguments: list[str | pathlib.Path]) -> dict[str, Any]:
     try:
         return state.reader.read(PACKAGE, arguments)
     except Unreadable as error:

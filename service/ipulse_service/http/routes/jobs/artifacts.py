@@ -158,7 +158,7 @@ async def get_report(job_id: JobId, state: State, request: Request) -> Response:
 def _outline(state: AppState, artifact: ArtifactRow) -> NirOutline:
     with state.blobs.as_file(artifact.sha256) as path:
         try:
-            return NirOutline.model_validate(state.reader.read(NETWORK, [str(path)]))
+            return NirOutline.model_validate(state.reader.read(NETWORK, [path]))
         except Unreadable as error:
             raise _unreadable(error.detail) from error
 

@@ -13,7 +13,7 @@ from ipulse_service.http.dependencies import JobId, State
 from ipulse_service.http.state import AppState
 from ipulse_service.jobs import events, store
 
-EVENTS_PER_READ = 16_384  # more than most logs have; a longer one is streamed
+EVENTS_PER_READ = 512  # of up to 16 KiB; a longer log is streamed
 
 router = APIRouter(prefix="/v1", tags=["events"])
 

@@ -106,7 +106,7 @@ def _diff(state: AppState, before: _Profiles, after: _Profiles) -> ProfileDiff:
 
 def _read(state: AppState, kind: str, name: str, files: Sequence[ArtifactRow]) -> dict[str, Any]:
     with ExitStack() as stack:
-        paths = [str(stack.enter_context(state.blobs.as_file(file.sha256))) for file in files]
+        paths = [stack.enter_context(state.blobs.as_file(file.sha256)) for file in files]
         try:
             return state.reader.read(PROFILES, [kind, *paths])
         except Unreadable as error:

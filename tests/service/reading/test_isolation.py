@@ -1,0 +1,116 @@
+"""Where documents are read: in a sandbox, without one, or not at all."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from ipulse_service.reading import isolation, process
+from ipulse_service.reading.isolation import Isolation, NoSandbox
+from tests.service.datasets.uploading import announce, check_refused, send
+from tests.service.large_documents import archive
+from tests.service.running import InProcess
+
+WITHOUT = {"IPULSE_SANDBOX": "none"}
+# What a reader sees and may do; a stand-in for a module that a document took over.
+SPY = """
+import json, os, pathlib, socket, sys
+document, other, rows = sys.argv[1:]
+def attempt(what):
+    try:
+        return what()
+    except OSError as error:
+        return type(error).__name__
+found = {
+    "document": pathlib.Path(document).read_text(),
+    "other": attempt(lambda: pathlib.Path(other).read_text()),
+    "overwritten": attempt(lambda: pathlib.Path(document).write_text("changed")),
+    "network": attempt(lambda: socket.create_connection(("127.0.0.1", 1), 1)),
+    "folder": sorted(os.listdir()),
+}
+pathlib.Path("unpacked").write_text("x")
+os.write(int(rows), b"a row")
+print(json.dumps(found))
+"""
+
+
+@pytest.fixture
+def spy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The name of a module in a package that readers see."""
+    folder = tmp_path / "packages" / "spies"
+    folder.mkdir(parents=True)
+    (folder / "__init__.py").write_text("")
+    (folder / "spy.py").write_text(SPY)
+    package = ModuleType("spies")
+    package.__file__ = str(folder / "__init__.py")
+    monkeypatch.setattr(isolation, "PACKAGES", (*isolation.PACKAGES, package))
+    launcher = f"import sys, runpy; sys.path.insert(0, {str(folder.parent)!r})"
+    monkeypatch.setattr(
+        isolation,
+        "_PYTHON",
+        [sys.executable, "-I", "-c", f"{launcher}; runpy.run_module(sys.argv.pop(1))"],
+    )
+    return "spies.spy"
+
+
+def test_a_reader_sees_its_document_and_nothing_else(tmp_path: Path, spy: str) -> None:
+    shutil.which("bwrap") or pytest.skip("needs bubblewrap")
+    document, other = tmp_path / "document", tmp_path / "other"
+    for path in (document, other):
+        path.write_text(path.name)
+        path.chmod(0o600)
+    folder = tmp_path / "folder"
+    folder.mkdir(mode=0o700)
+    with (tmp_path / "rows").open("w+b") as rows:
+        ended = process.run(
+            Isolation(True, {}), spy, [document, str(other)], folder, 60, lambda: False, rows
+        )
+        rows.seek(0)
+        assert rows.read() == b"a row"
+    assert ended.status == 0
+    found = json.loads(ended.output)
+    assert found["document"] == "document"
+    assert found["other"] == "FileNotFoundError"
+    assert found["overwritten"] in ("PermissionError", "OSError")
+    assert found["network"] in ("ConnectionRefusedError", "OSError", "PermissionError")
+    assert (folder / "unpacked").read_text() == "x"
+    assert document.read_text() == "document"
+
+
+def test_without_a_sandbox_documents_are_read_or_refused(
+    service: InProcess, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    service.wait_until_ready()
+    reader = service.state.reader
+    content = archive(3)
+    begun = announce(service, content, purpose="archive").json()
+    assert send(service, begun["id"], content).status_code == 204
+    monkeypatch.setattr(reader, "isolation", Isolation(True, WITHOUT))
+    ready = service.user.get("/readyz").json()
+    assert (ready["document_sandbox"], ready["accepts_documents"]) == ("off", False)
+    answer = service.user.post("/v1/jobs:import", json={"upload_id": begun["id"]})
+    check_refused(answer, 503, "no_sandbox")
+    monkeypatch.setattr(reader, "isolation", Isolation(False, WITHOUT))
+    assert service.user.get("/readyz").json()["accepts_documents"] is True
+    assert service.user.post("/v1/jobs:import", json={"upload_id": begun["id"]}).status_code == 201
+
+
+def test_a_probe_that_failed_is_repeated(monkeypatch: pytest.MonkeyPatch) -> None:
+    answers = [isolation.SandboxUnavailable("bubblewrap does not answer"), None]
+
+    def probe() -> None:
+        if error := answers.pop(0):
+            raise error
+
+    monkeypatch.setattr(isolation, "require_bubblewrap", probe)
+    monkeypatch.setattr(isolation, "PROBE_SECONDS", 0.0)
+    found = Isolation(True, {})
+    with pytest.raises(NoSandbox, match="does not answer"):
+        found.check()
+    assert found.check() is True
+    assert found.state() == ("bubblewrap", "")  # it is not tried again
