@@ -42,7 +42,7 @@ def check(
         Path(folder, _UNPACKED).mkdir()
         Path(folder, _UNPACKED).chmod(0o777)  # the process may have another user id
         room = min(_UNPACKED_BYTES, shutil.disk_usage(folder).free // _DISK_SHARE)
-        arguments = [path, _UNPACKED, str(room)]
+        arguments: list[str | Path] = [path, _UNPACKED, str(room)]
         return _result(process.run(isolation, _MODULE, arguments, Path(folder), SECONDS, must_stop))
 
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any, Literal
 
 from pydantic_core import from_json
-from sqlalchemy import Integer, Row, bindparam, select
+from sqlalchemy import Integer, bindparam, select
 
 from ipulse_service.db.engine import Transaction
 from ipulse_service.db.tables import events
@@ -86,13 +86,14 @@ class CurvePoints:
         query = _EVENTS_OF_EPOCHS if self._scope == "epoch" else _EVENTS
         after = self._seq
         while True:  # not all at once: they may take gigabytes
-            rows = transaction.connection.execute(query, {"of_job": job.pk, "after": after}).all()
+            found = transaction.connection.execute(query, {"of_job": job.pk, "after": after})
+            rows: list[Any] = list(found)
             self._add_rows(rows)
             if len(rows) < EVENTS_PER_READ:
                 return
             after = rows[-1].seq
 
-    def _add_rows(self, rows: Sequence[Row[Any]]) -> None:
+    def _add_rows(self, rows: Sequence[Any]) -> None:
         # One document is parsed faster than thousands.
         document = ",".join([row.body for row in rows])
         for (_, time, attempt, kind, _), body in zip(rows, from_json(f"[{document}]"), strict=True):

@@ -142,7 +142,7 @@ async def append_to_upload(
             also: Callable[[Transaction], None] | None = None
             if upload.purpose in uploads.CODE:
                 found = await state.reader.in_turn(
-                    caller.name, _read_package, state, [upload.purpose, file.path]
+                    caller.name, _read_package, state, upload.purpose, file.path
                 )
                 if upload.purpose == "op":
                     also = registry.adding(
@@ -174,9 +174,9 @@ async def delete_upload(upload_id: UploadId, state: State) -> None:
     await state.file_threads.run(artifacts.forget, state.database, state.blobs, upload.sha256)
 
 
-def _read_package(state: AppState, arguments: list[str | pathlib.Path]) -> dict[str, Any]:
+def _read_package(state: AppState, purpose: str, path: pathlib.Path) -> dict[str, Any]:
     try:
-        return state.reader.read(PACKAGE, arguments)
+        return state.reader.read(PACKAGE, [purpose, path])
     except Unreadable as error:
         raise InvalidPackage([Problem("", "invalid_package", error.detail)]) from error
 
