@@ -23,9 +23,10 @@ LOWEST_PRIORITY, HIGHEST_PRIORITY = -100, 100  # of a job
 # take for commands.
 CONTROL = r"\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f"
 CONTROL_CHARACTERS = re.compile(f"[{CONTROL}\ud800-\udfff]")  # lone surrogates fit in no file
-# Characters that reorder the text around them (Unicode's Bidi_Control), or end a line for some
-# readers: a line of a log could pretend to be another.
-DECEPTIVE = r"\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069"
+# Characters that reorder the text around them (Unicode's Bidi_Control), end a line for some
+# readers, or take no place: a name or a line of a log could pretend to be another. The joiners
+# U+200C and U+200D are not among them: Persian and emoji need these.
+DECEPTIVE = r"\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff"
 DECEPTIVE_CHARACTERS = re.compile(f"[{DECEPTIVE}]")
 PRINTABLE = f"^[^{CONTROL}]*$"
 # Text without control characters that neither begins nor ends with white space.

@@ -23,6 +23,7 @@ from ipulse_core.errors import InvalidInput, InvalidJSON, NotAuthenticated, Prob
 
 from .login_file import Login, find_login, login_path
 from .project_file import ProjectFile, find_project_file
+from .project_trust import require_trust
 
 PathLike = Union[str, "os.PathLike[str]"]
 
@@ -70,8 +71,9 @@ def find_service(
         environment: Variables to use instead of `os.environ`.
         ca: A PEM file with the service's authority or certificate.
 
-    Raises Unavailable if no service is known, NotAuthenticated if there is no token for it, and
-    InvalidInput for an invalid address or authority.
+    Raises Unavailable if no service is known, NotAuthenticated if there is no token for it,
+    UntrustedProject for an ipulse.toml that others could write, and InvalidInput for an invalid
+    address or authority.
     """
     variables = os.environ if environment is None else environment
     at_home = Home(home_folder(home, variables))
@@ -79,6 +81,7 @@ def find_service(
     may_be_elsewhere = home is None and "IPULSE_HOME" not in variables
     project = find_project_file() if may_be_elsewhere and not remote else None
     if project is not None and project.url:
+        require_trust(project, variables)
         return _of_project(project, token, token_file, ca)
     login = find_login(variables) if may_be_elsewhere else None
     if login is not None and (not remote or _checked(remote) == login.url):

@@ -5,13 +5,12 @@
     ca = "authority.pem"
 
 A checkout of somebody else may contain such a file. Therefore it can name no file outside of its
-own folder, it is ignored if it belongs to another user, and no token from the environment is sent
-to an address that it names.
+own folder, one that others could write is used only when its user has accepted it (see
+`project_trust`), and no token from the environment is sent to an address that it names.
 """
 
 from __future__ import annotations
 
-import os
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -40,7 +39,7 @@ class ProjectFile:
 
 
 def find_project_file(folder: Path | None = None) -> ProjectFile | None:
-    """Return the nearest ipulse.toml of this user, in a folder or above it.
+    """Return the nearest ipulse.toml, in a folder or above it.
 
     Raises InvalidInput, with every problem, if it is not valid.
     """
@@ -51,15 +50,11 @@ def find_project_file(folder: Path | None = None) -> ProjectFile | None:
     for place in (start, *start.parents):
         path = place / NAME
         try:
-            if path.is_file() and _is_ours(path):
+            if path.is_file():
                 return _read(path)
         except OSError:
             continue
     return None
-
-
-def _is_ours(path: Path) -> bool:
-    return not hasattr(os, "getuid") or path.stat().st_uid == os.getuid()
 
 
 def _read(path: Path) -> ProjectFile:

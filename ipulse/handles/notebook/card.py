@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import html
 from collections.abc import Sequence
-from html import escape
 
 from ipulse.handles.jobs.snapshot import JobSnapshot
+from ipulse_core.limits import escape_deceptive
 from ipulse_core.numbers import plain_number
 from ipulse_core.states import JobState
 
@@ -23,6 +24,11 @@ _BOX = (
     "max-width:44em;display:flex;gap:1.5em;align-items:center;justify-content:space-between"
 )
 _CHIP = "border-radius:1em;padding:.05em .6em;color:#fff;background:"
+
+
+def escape(text: str) -> str:
+    """Return a text for HTML that neither is taken for markup nor reorders what is around it."""
+    return html.escape(escape_deceptive(text))
 
 
 def card_html(job: JobSnapshot, curve: Sequence[float], metric: str) -> str:

@@ -108,6 +108,9 @@ class DatasetChecker:
             if is_stopping or not isinstance(error, CheckKilled):  # the data are not the reason
                 with self._database.write() as transaction:
                     versions.give_up(transaction, version.pk, is_free=is_stopping)
+            else:
+                with self._database.write() as transaction:
+                    versions.stop(transaction, version.pk)
             if not is_stopping:
                 raise  # it is tried again when its claim has expired, and others come first
         return True

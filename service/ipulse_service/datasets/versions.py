@@ -180,7 +180,8 @@ def claim(transaction: Transaction) -> VersionRow | None:
     is_claimed = columns.claimed_at >= transaction.now - CLAIM_MS
     is_free = columns.claimed_at.is_(None) | ~is_claimed
     token = func.coalesce(columns.token, "")
-    busy = select(token).where(columns.state == CHECKING, is_claimed)
+    is_running = columns.claimed_at > func.coalesce(columns.checked_at, 0)
+    busy = select(token).where(columns.state == CHECKING, is_claimed, is_running)
     others = dataset_versions.alias()
     latest = (
         select(func.max(others.c.checked_at))
@@ -211,8 +212,17 @@ def renew(transaction: Transaction, pk: int) -> None:
 def give_up(transaction: Transaction, pk: int, is_free: bool) -> None:
     """Lets a check not count. Another one may follow now if it `is_free`, else after the claim."""
     change = update(dataset_versions).where(dataset_versions.c.pk == pk)
-    change = change.values(checks=dataset_versions.c.checks - 1)
-    transaction.connection.execute(change.values(claimed_at=None) if is_free else change)
+    transaction.connection.execute(change.values(checks=dataset_versions.c.checks - 1))
+    if is_free:
+        transaction.connection.execute(change.values(claimed_at=None))
+    else:
+        stop(transaction, pk)
+
+
+def stop(transaction: Transaction, pk: int) -> None:
+    """Ends a check without a result: another one follows after the claim, and others first."""
+    change = update(dataset_versions).where(dataset_versions.c.pk == pk)
+    transaction.connection.execute(change.values(checked_at=transaction.now))
 
 
 def finish_check(transaction: Transaction, version: VersionRow, result: DatasetCheck) -> None:

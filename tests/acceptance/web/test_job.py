@@ -151,7 +151,7 @@ def test_files_are_previewed(browser: Browser, client: Client, agent: Agent, tmp
     browser.until(lambda: "<i>x</i>" in browser.text(".tree"))
     browser.press("Report")
     frame = browser.find("iframe")
-    assert frame.get_attribute("sandbox") == "allow-scripts allow-popups"
+    assert frame.get_attribute("sandbox") == "allow-scripts"
     browser.driver.switch_to.frame(frame)
     browser.until(lambda: browser.text("h1") == "mine")
     assert browser.driver.execute_script("return window.origin") == "null"

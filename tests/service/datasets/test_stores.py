@@ -16,6 +16,7 @@ from ipulse_core.errors import Unavailable
 from ipulse_service.background import dataset_checker
 from ipulse_service.datasets.facts import DatasetCheck
 from ipulse_service.files import partial_upload
+from ipulse_service.reading.isolation import Isolation
 from tests.service.datasets.files import spikes
 from tests.service.datasets.uploading import announce, check_refused, push, send, upload
 from tests.service.running import InProcess, settings_for
@@ -55,10 +56,10 @@ def test_a_check_that_is_killed_again_and_again_holds_up_no_other(
 ) -> None:
     large, check = secrets.token_bytes(3000), dataset_checker.checking.check
 
-    def kill_large(path: Path, *rest: Any) -> DatasetCheck:
+    def kill_large(isolation: Isolation, path: Path, *rest: Any) -> DatasetCheck:
         if path.read_bytes() == large:
             return DatasetCheck(trouble="the check was killed")
-        return check(path, *rest)
+        return check(isolation, path, *rest)
 
     monkeypatch.setattr(dataset_checker.checking, "check", kill_large)
     monkeypatch.setattr(dataset_checker, "RETRY_SECONDS", 0.01)
@@ -74,7 +75,7 @@ def test_a_check_that_is_killed_every_time_is_given_up(
 ) -> None:
     killed = []
 
-    def kill(path: Path, *rest: Any) -> DatasetCheck:
+    def kill(_isolation: Isolation, path: Path, *rest: Any) -> DatasetCheck:
         killed.append(path)
         return DatasetCheck(trouble="the check was killed")
 

@@ -239,3 +239,9 @@ def test_a_saved_view_brings_back_search_and_columns(page: Page, service: InProc
     page.press("Views")
     page.find("[popover]:popover-open")
     assert "only one" not in page.texts("[popover] .menu-item")
+
+
+def test_a_name_does_not_reorder_what_is_around_it(page: Page, service: InProcess) -> None:
+    submit(service, "run \u202e txt.exe \u200bend \\u202e", seed=77)
+    page.open("/jobs?q=seed:77")
+    page.until(lambda: page.texts(NAMES) == ["run \\u202e txt.exe \\u200bend \\u202e"])

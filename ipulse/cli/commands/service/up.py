@@ -111,6 +111,12 @@ def up(
     more = {} if data is None else {"IPULSE_DATA": str(data)}
     if emulated_ipus is not None:
         more["IPULSE_EMULATED_IPUS"] = str(emulated_ipus)
+    if hasattr(os, "geteuid") and os.geteuid() == 0:
+        say(
+            "Warning: this stack runs as root, and with it the trainings and whatever reads files "
+            "of users: run it as a user of its own, which needs no rights.",
+            style="yellow",
+        )
     names = list(name or ())
     if host not in REACHED_AS and not is_loopback(host) and host not in names:
         names.append(host)  # other machines use the address itself

@@ -22,6 +22,9 @@ from ipulse_service.http.problems import RangeNotSatisfiable
 
 MOST_RANGES = 16  # more of them in one header are refused as abuse
 
+# Types of the files that are shown inline, by their roles.
+INLINE_TYPES = {"profile": "application/json", "report": "text/html; charset=utf-8"}
+
 _RANGE = re.compile(r"bytes\s*=\s*([0-9]*)\s*-\s*([0-9]*)\s*", re.IGNORECASE)
 _ONE = r"\s*(?:[0-9]+\s*-\s*[0-9]*|-\s*[0-9]+)\s*"
 _SEVERAL = re.compile(rf"bytes\s*={_ONE}(?:,{_ONE}){{1,{MOST_RANGES - 1}}}", re.IGNORECASE)
@@ -122,7 +125,9 @@ async def respond(
     wanted = wanted or ByteRange(0, artifact.size)
     size = wanted.stop - wanted.start
     headers["content-length"] = str(size)
-    headers["content-type"] = artifact.media_type
+    # A browser shows what is inline: its type follows from what the file is for, not from itself.
+    is_inline = disposition == "inline"
+    headers["content-type"] = INLINE_TYPES[artifact.role] if is_inline else artifact.media_type
     if request.method == "HEAD":
         return Response(status_code=status, headers=headers)
     opener = partial(blobs.open_checked, artifact.sha256, artifact.size, wanted.start, wanted.stop)

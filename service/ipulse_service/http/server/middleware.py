@@ -21,7 +21,8 @@ from ipulse_service.http.server.request_log import RequestLog
 # A browser must not interpret responses. The files of the web page set headers of their own.
 _HEADERS = {
     "x-content-type-options": "nosniff",
-    "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
+    "content-security-policy": "default-src 'none'; sandbox; form-action 'none'; "
+    "frame-ancestors 'none'",
     "referrer-policy": "no-referrer",
     "cross-origin-resource-policy": "same-origin",
     "cache-control": "no-store",

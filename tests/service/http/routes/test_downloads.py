@@ -199,6 +199,23 @@ def test_a_report_is_shown_without_the_session(service: InProcess) -> None:
         rule.strip().partition(" ")[::2]
         for rule in response.headers["content-security-policy"].split(";")
     )
-    assert policy["sandbox"] == "allow-scripts allow-popups"
+    assert policy["sandbox"] == "allow-scripts"
     assert policy["default-src"] == "'none'"
     assert policy["frame-ancestors"] == "'self'"
+
+
+def test_what_is_shown_inline_has_the_type_of_its_role(service: InProcess) -> None:
+    """Neither the name nor the announced type of a file decides what a browser makes of it."""
+    attempt = service.attempt(service.submit()["id"])
+    page, announced = b"<script>alert(1)</script>", {"media_type": "text/html"}
+    attempt.put("profile.html", "profile", page, announced)
+    attempt.put("output.html", "output", page, announced)
+    path = f"/v1/jobs/{attempt.claim['job_id']}"
+    shown = service.user.get(f"{path}/profile")
+    assert shown.headers["content-disposition"].startswith("inline")
+    assert shown.headers["content-type"] == "application/json"
+    files = service.user.get(f"{path}/artifacts").json()["artifacts"]
+    for file in files:
+        answer = service.user.get(f"{path}/artifacts/{file['id']}/content")
+        assert answer.headers["content-disposition"].startswith("attachment")
+        assert "sandbox" in answer.headers["content-security-policy"].split("; ")

@@ -16,6 +16,7 @@ from typing import Any, Dict, Match, Tuple
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from ipulse_core.limits import escape_deceptive
 from ipulse_worker.runner.report.activity import activity, one_sample
 from ipulse_worker.runner.report.composition import network
 from ipulse_worker.runner.report.findings import findings
@@ -105,4 +106,4 @@ def render(template: str, **values: Any) -> str:
     )
     filters = (count, duration, listed, percent, size)
     environment.filters.update({function.__name__: function for function in filters})
-    return environment.get_template(template).render(**values)
+    return escape_deceptive(environment.get_template(template).render(**values))

@@ -45,7 +45,7 @@ _REPORT: dict[int | str, dict[str, Any]] = {
 }
 # The report itself allows only its own script and style sheet, by their digests.
 _REPORT_POLICY = (
-    "sandbox allow-scripts allow-popups; default-src 'none'; script-src 'unsafe-inline'; "
+    "sandbox allow-scripts; default-src 'none'; script-src 'unsafe-inline'; "
     "style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'; "
     "frame-ancestors 'self'"
 )
@@ -150,7 +150,6 @@ async def get_report(job_id: JobId, state: State, request: Request) -> Response:
                 request, artifact, state.blobs, state.file_threads, "inline", False
             )
             response.headers["content-security-policy"] = _REPORT_POLICY
-            response.headers["content-type"] = "text/html; charset=utf-8"
             return response
     raise NotFound("the job has no report yet; it is written when training ends")
 

@@ -10,7 +10,7 @@ from ipulse.models import StrictModel
 from ipulse_service.datasets.facts import DatasetFacts, Kind
 from ipulse_service.datasets.listing import DatasetRow
 from ipulse_service.datasets.uploads import UploadRow
-from ipulse_service.datasets.versions import VersionRow
+from ipulse_service.datasets.versions import CHECKING, VersionRow
 from ipulse_service.db.engine import rfc3339
 from ipulse_service.http.schemas.base import SHA256, Digest, Timestamp, example
 
@@ -152,7 +152,7 @@ class VersionInfo(BaseModel):
                 "jobs": jobs,
                 "agents": agents,
                 "created_at": rfc3339(version.created_at),
-                "checked_at": rfc3339(version.checked_at),
+                "checked_at": None if version.state == CHECKING else rfc3339(version.checked_at),
             }
         )
 

@@ -1,5 +1,7 @@
 // The HTTP API, with the session cookie of this browser.
 
+import { shownJSON } from "./shown.js";
+
 const PATIENCE = 30_000; // ms; a slower answer counts as a lost connection
 const CHANGES = new Set(["POST", "PUT", "PATCH", "DELETE"]);
 
@@ -44,7 +46,7 @@ export async function raw(method, path, options = {}) {
   for (;;) {
     const response = await sent(method, url, options);
     if (response.ok || response.status === 304) return response;
-    const error = new ApiError(response.status, await response.json().catch(() => ({})));
+    const error = new ApiError(response.status, await shownJSON(response).catch(() => ({})));
     if (error.status !== 401 || options.isTry || !session.renew) throw error;
     await session.renew();
     options.signal?.throwIfAborted();
@@ -80,7 +82,7 @@ async function json(method, path, options = {}) {
   const signal = options.signal ? AbortSignal.any([options.signal, patience]) : patience;
   try {
     const response = await raw(method, path, { ...options, signal });
-    return response.status === 204 || response.headers.get("content-length") === "0" ? null : await response.json();
+    return response.status === 204 || response.headers.get("content-length") === "0" ? null : await shownJSON(response);
   } catch (error) {
     if (patience.aborted && !options.signal?.aborted) throw new Unreachable();
     throw error;

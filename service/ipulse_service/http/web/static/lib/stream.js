@@ -1,5 +1,6 @@
 // A job's event stream: each event once and in order, across disconnections.
 import { Unreachable, raw } from "./api.js";
+import { parseShown } from "./shown.js";
 
 const LONGEST_PAUSE = 10_000; // ms between two tries
 const LONGEST_SILENCE = 45_000; // ms; the service sends pings more often, so a silent stream is dead
@@ -53,7 +54,7 @@ export async function* follow(jobId, signal, onBreak = () => {}, { kinds = [] } 
         const events = frames.filter((frame) => frame.id);
         if (events.length) {
           last = events.at(-1).id;
-          yield events.map((frame) => JSON.parse(frame.data));
+          yield events.map((frame) => parseShown(frame.data));
         }
         if (frames.some((frame) => frame.event === "end")) return;
       }

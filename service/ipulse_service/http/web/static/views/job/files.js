@@ -4,6 +4,7 @@ import { bytes, isOver, number } from "../../lib/format.js";
 import { copyButton } from "../../parts/copy.js";
 import { problem, skeleton } from "../../parts/states.js";
 import { arraysOf } from "../../lib/npz.js";
+import { shownJSON } from "../../lib/shown.js";
 import { networkPreview } from "./network_preview.js";
 import { openInPerfetto } from "./perfetto.js";
 import { Tab, contentOf, html, notYet, nothing } from "./tab.js";
@@ -94,7 +95,7 @@ const plainText = (text) => html`<pre class="preview-text" tabindex="0">${text.s
 
 const previews = {
   text: async (response) => plainText(await response.text()),
-  json: async (response) => html`<div class="tree">${tree(await response.json(), 0)}</div>`,
+  json: async (response) => html`<div class="tree">${tree(await shownJSON(response), 0)}</div>`,
   gzip: async (response) => plainText(await new Response(response.body.pipeThrough(new DecompressionStream("gzip"))).text()),
   npz: async (response) => {
     const arrays = await arraysOf(await response.arrayBuffer());

@@ -1,0 +1,111 @@
+"""Asks before an ipulse.toml that others could write decides where specs are sent."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import stat
+import sys
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+
+from ipulse.stack.home import write_private
+from ipulse_core.errors import InvalidInput, Problem
+
+from .login_file import login_path
+from .project_file import ProjectFile
+
+NAME = "trusted-projects.json"  # beside the file of `ipulse login`
+
+
+class UntrustedProject(InvalidInput):
+    """Others could have written the ipulse.toml that names the service."""
+
+    code = "untrusted_project"
+
+
+def require_trust(project: ProjectFile, variables: Mapping[str, str]) -> None:
+    """Return if only this user could write a project's file, or has accepted its content.
+
+    In a terminal it asks. Raises UntrustedProject otherwise.
+    """
+    reason = who_could_write(project.path)
+    if reason is None:
+        return
+    digest = hashlib.sha256(project.path.read_bytes()).hexdigest()
+    login = login_path(variables)
+    store = None if login is None else login.with_name(NAME)
+    trusted = _read(store)
+    if trusted.get(str(project.path)) == digest:
+        return
+    what = f"{project.path} sends specs and tokens to {project.url}, and {reason}"
+    if _may_ask() and _asked(what):
+        if store is not None:
+            store.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            write_private(store, json.dumps({**trusted, str(project.path): digest}) + "\n")
+        return
+    fix = (
+        "name the service yourself with --url or IPULSE_URL, or accept the file once in a terminal"
+    )
+    if project.path.stat().st_uid == os.getuid():
+        fix += f", or let nobody else write: chmod go-w {project.path} {project.path.parent}"
+    raise UntrustedProject([Problem("/url", "untrusted", f"{what}: {fix}")], f"{what}: {fix}")
+
+
+def who_could_write(path: Path) -> str | None:
+    """Return who else than this user and root could write a file, in words; None: nobody."""
+    if not hasattr(os, "getuid"):
+        return None
+    own = (os.getuid(), 0)
+    for place, name in ((path, "it"), (path.parent, "its folder")):
+        status = place.stat()
+        if status.st_uid not in own:
+            return f"{name} belongs to {_user(status.st_uid)}"
+        if status.st_mode & stat.S_IWOTH:
+            return f"everybody on this machine may write to {name}"
+        if status.st_mode & stat.S_IWGRP and not _is_private(status.st_gid):
+            return f"the group {_group(status.st_gid)} may write to {name}"
+    return None
+
+
+def _is_private(gid: int) -> bool:
+    """Return whether a group is the one that many systems make for each user."""
+    return gid == 0 or _group(gid) == _user(os.getuid())
+
+
+def _user(uid: int) -> str:
+    import pwd
+
+    with suppress(KeyError):
+        return pwd.getpwuid(uid).pw_name
+    return f"the user {uid}"
+
+
+def _group(gid: int) -> str:
+    import grp
+
+    with suppress(KeyError):
+        return grp.getgrgid(gid).gr_name
+    return str(gid)
+
+
+def _may_ask() -> bool:
+    return sys.stdin is not None and sys.stdin.isatty() and sys.stderr.isatty()
+
+
+def _asked(what: str) -> bool:
+    sys.stderr.write(f"{what.encode('unicode_escape').decode()}.\nUse this service? [y/N] ")
+    sys.stderr.flush()
+    return sys.stdin.readline().strip().lower() in ("y", "yes")
+
+
+def _read(store: Path | None) -> dict[str, str]:
+    if store is None:
+        return {}
+    with suppress(OSError, ValueError):
+        found = json.loads(store.read_text("utf-8"))
+        if isinstance(found, dict):
+            return {str(path): str(digest) for path, digest in found.items()}
+    return {}
