@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 
 from ipulse_core.errors import Unavailable
-from ipulse_service.datasets import checking, versions
+from ipulse_service.datasets import check_turns, checking, versions
 from ipulse_service.datasets.facts import DatasetCheck
 from ipulse_service.datasets.versions import VersionRow
 from ipulse_service.db.engine import Database
@@ -91,7 +91,7 @@ class DatasetChecker:
             if not versions.has_unchecked(transaction):
                 return False
         with self._database.write() as transaction:
-            version = versions.claim(transaction)
+            version = check_turns.claim(transaction)
         if version is None:
             return False
         if version.checks > versions.MAX_CHECKS:  # the service did not live to store the last

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import Row, func, insert, select, update
@@ -56,7 +56,7 @@ class VersionRow:
         return None if self.facts is None else DatasetFacts.model_validate(json.loads(self.facts))
 
 
-_SELECTION = select(dataset_versions, datasets.c.name).join(
+SELECTION = select(dataset_versions, datasets.c.name).join(
     datasets, datasets.c.pk == dataset_versions.c.dataset_pk
 )
 
@@ -108,7 +108,7 @@ def get(transaction: Transaction, name: str, number: str) -> VersionRow:
     if number == LATEST:
         found = _latest(transaction, name)
     elif _NUMBER.fullmatch(number):
-        query = _SELECTION.where(datasets.c.name == name, dataset_versions.c.number == int(number))
+        query = SELECTION.where(datasets.c.name == name, dataset_versions.c.number == int(number))
         row = transaction.connection.execute(query).one_or_none()
         found = None if row is None else VersionRow.of(row)
     if found is None:
@@ -118,7 +118,7 @@ def get(transaction: Transaction, name: str, number: str) -> VersionRow:
 
 def find_all(transaction: Transaction, name: str) -> list[VersionRow]:
     """Returns all versions of a data set that may not exist, the newest first."""
-    query = _SELECTION.where(datasets.c.name == name).order_by(dataset_versions.c.number.desc())
+    query = SELECTION.where(datasets.c.name == name).order_by(dataset_versions.c.number.desc())
     return [VersionRow.of(row) for row in transaction.connection.execute(query)]
 
 
@@ -132,7 +132,7 @@ def of_dataset(transaction: Transaction, name: str) -> list[VersionRow]:
 
 def by_digest(transaction: Transaction, sha256: str) -> VersionRow | None:
     """Returns a version with this content that is ready."""
-    query = _SELECTION.where(
+    query = SELECTION.where(
         dataset_versions.c.sha256 == sha256, dataset_versions.c.state == READY
     ).limit(1)
     row = transaction.connection.execute(query).one_or_none()
@@ -141,7 +141,7 @@ def by_digest(transaction: Transaction, sha256: str) -> VersionRow | None:
 
 def with_content(transaction: Transaction, sha256: str) -> VersionRow | None:
     """Returns a version with this content in any state: jobs keep the content of deleted ones."""
-    query = _SELECTION.where(dataset_versions.c.sha256 == sha256).limit(1)
+    query = SELECTION.where(dataset_versions.c.sha256 == sha256).limit(1)
     row = transaction.connection.execute(query).one_or_none()
     return None if row is None else VersionRow.of(row)
 
@@ -149,7 +149,7 @@ def with_content(transaction: Transaction, sha256: str) -> VersionRow | None:
 def latest_ready(transaction: Transaction, name: str) -> VersionRow | None:
     """Returns the latest version of a data set that jobs may use."""
     query = (
-        _SELECTION.where(datasets.c.name == name, dataset_versions.c.state == READY)
+        SELECTION.where(datasets.c.name == name, dataset_versions.c.state == READY)
         .order_by(dataset_versions.c.number.desc())
         .limit(1)
     )
@@ -167,40 +167,6 @@ def has_unchecked(transaction: Transaction) -> bool:
     """Returns whether a version waits for its check, or is being checked."""
     query = select(dataset_versions.c.pk).where(dataset_versions.c.state == CHECKING).limit(1)
     return transaction.connection.execute(query).first() is not None
-
-
-def claim(transaction: Transaction) -> VersionRow | None:
-    """Returns the next version that waits for its check, and counts this check.
-
-    One version of each token is checked at a time. The next token is the one whose latest check
-    ended the longest ago; of its versions, the oldest one comes first.
-    """
-    transaction.lock(CHECK_TOPIC)
-    columns = dataset_versions.c
-    is_claimed = columns.claimed_at >= transaction.now - CLAIM_MS
-    is_free = columns.claimed_at.is_(None) | ~is_claimed
-    token = func.coalesce(columns.token, "")
-    is_running = columns.claimed_at > func.coalesce(columns.checked_at, 0)
-    busy = select(token).where(columns.state == CHECKING, is_claimed, is_running)
-    others = dataset_versions.alias()
-    latest = (
-        select(func.max(others.c.checked_at))
-        .where(func.coalesce(others.c.token, "") == token)
-        .correlate(dataset_versions)
-        .scalar_subquery()
-    )
-    query = (
-        _SELECTION.where(columns.state == CHECKING, is_free, token.not_in(busy))
-        .order_by(func.coalesce(latest, 0), columns.pk)
-        .limit(1)
-    )
-    row = transaction.connection.execute(query).one_or_none()
-    if row is None:
-        return None
-    change = update(dataset_versions).where(dataset_versions.c.pk == row.pk)
-    counted = change.values(claimed_at=transaction.now, checks=row.checks + 1)
-    transaction.connection.execute(counted)
-    return replace(VersionRow.of(row), checks=row.checks + 1)
 
 
 def renew(transaction: Transaction, pk: int) -> None:
@@ -252,7 +218,7 @@ def finish_check(transaction: Transaction, version: VersionRow, result: DatasetC
 
 def _latest(transaction: Transaction, name: str) -> VersionRow | None:
     query = (
-        _SELECTION.where(datasets.c.name == name, dataset_versions.c.state != DELETED)
+        SELECTION.where(datasets.c.name == name, dataset_versions.c.state != DELETED)
         .order_by(dataset_versions.c.number.desc())
         .limit(1)
     )

@@ -222,3 +222,15 @@ def _count(transaction: Transaction, job: JobRow) -> int:
         job_dependencies.c.job_pk == job.pk, job_dependencies.c.state == WAITING
     )
     return int(transaction.connection.execute(query).scalar_one())
+
+
+def job_pointer(index: int) -> str:
+    """Returns the pointer of a job in a request with several."""
+    return f"/jobs/{index}"
+
+
+def placed(place: str, problem: Problem) -> Problem:
+    """Returns a problem of one submission with its place in a request with several."""
+    parameter = problem.pointer.removeprefix("/query")
+    within = f"/spec{problem.pointer}" if parameter == problem.pointer else parameter
+    return Problem(place + within, problem.code, problem.detail)

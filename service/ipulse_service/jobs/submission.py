@@ -152,13 +152,13 @@ def _store_all(transaction: Transaction, submissions: Sequence[Submission]) -> l
     jobs: list[JobRow] = []
     problems: list[Problem] = []
     for index, submission in enumerate(submissions):
-        place = job_pointer(index)
+        place = dependencies.job_pointer(index)
         if any(one.job_id.startswith("/") and one.job_id not in made for one in submission.after):
             continue  # after a job that has a problem
         try:
             job = _store(transaction, submission, made)
         except InvalidInput as error:
-            placed = [_placed(place, problem) for problem in error.problems]
+            placed = [dependencies.placed(place, problem) for problem in error.problems]
             if len(submissions) == 1:
                 raise type(error)(placed, error.message) from None
             problems += placed
@@ -172,18 +172,6 @@ def _store_all(transaction: Transaction, submissions: Sequence[Submission]) -> l
     if problems:
         raise InvalidSpec(problems)
     return jobs
-
-
-def job_pointer(index: int) -> str:
-    """Returns the pointer of a job in a request with several."""
-    return f"/jobs/{index}"
-
-
-def _placed(place: str, problem: Problem) -> Problem:
-    """Returns a problem of one submission with its place in a request with several."""
-    parameter = problem.pointer.removeprefix("/query")
-    within = f"/spec{problem.pointer}" if parameter == problem.pointer else parameter
-    return Problem(place + within, problem.code, problem.detail)
 
 
 def _store(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 from pathlib import Path
 
-from ipulse_service.datasets import versions
+from ipulse_service.datasets import check_turns, versions
 from ipulse_service.datasets.facts import DatasetCheck
 from ipulse_service.db import migrations
 from ipulse_service.db.engine import Database
@@ -22,7 +22,7 @@ def test_many_data_sets_of_one_token_delay_no_other(tmp_path: Path) -> None:
 
     def claim() -> versions.VersionRow | None:
         with database.write() as transaction:
-            return versions.claim(transaction)
+            return check_turns.claim(transaction)
 
     def finish(version: versions.VersionRow) -> None:
         with database.write() as transaction:

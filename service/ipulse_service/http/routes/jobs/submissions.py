@@ -25,7 +25,7 @@ from ipulse_service.http.schemas.jobs.jobs import JobDetail
 from ipulse_service.http.schemas.jobs.plans import PlannedJob
 from ipulse_service.http.schemas.jobs.validated_spec import FitInfo, ValidatedSpec
 from ipulse_service.http.state import AppState
-from ipulse_service.jobs import leases, store, submission
+from ipulse_service.jobs import dependencies, leases, store, submission
 from ipulse_service.jobs.queue.needs import Needs
 from ipulse_service.jobs.start import child_names, starting
 from ipulse_service.jobs.start.starting import NothingToStartFrom, StartRequest
@@ -120,7 +120,7 @@ def submit_batch(
     return SubmittedBatch(
         jobs=[
             BatchedJob(
-                pointer=submission.job_pointer(index),
+                pointer=dependencies.job_pointer(index),
                 job=JobDetail.from_row(job, attempts.get(job.pk, ())),
             )
             for index, job in enumerate(jobs)
