@@ -12,6 +12,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import IO, NamedTuple
 
+from ipulse_core.sandbox.processes import tree_of
 from ipulse_service.reading.isolation import Isolation
 
 MAX_OUTPUT_BYTES = 16 * 2**20
@@ -125,7 +126,8 @@ def _wait(
             except subprocess.TimeoutExpired:
                 if must_stop():
                     raise ReadingStopped from None
-        is_busy = _processor_seconds(process.pid) >= seconds * _BUSY_SHARE
+        computed = sum(map(_processor_seconds, tree_of(process.pid)))  # a sandbox has several
+        is_busy = computed >= seconds * _BUSY_SHARE
         return -signal.SIGXCPU if is_busy else None
     finally:
         if process.poll() is None:
