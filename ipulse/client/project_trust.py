@@ -17,7 +17,7 @@ from ipulse_core.errors import InvalidInput, Problem
 from .login_file import login_path
 from .project_file import ProjectFile
 
-NAME = "trusted-projects.json"  # beside the file of `ipulse login`
+NAME = "trusted-projects.json"  # in the folder of the file of `ipulse login`
 
 
 class UntrustedProject(InvalidInput):

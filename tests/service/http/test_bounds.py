@@ -34,7 +34,7 @@ GROWTH_BYTES = 64 * 2**20
 
 @dataclass
 class Cost:
-    """What a request cost."""
+    """The costs of a request for others."""
 
     transaction: float = 0.0
     loop: float = 0.0
@@ -86,7 +86,7 @@ LAST = ("POST /v1/jobs:cancel", "DELETE", "POST /v1/jobs:delete")
 
 @pytest.fixture(scope="module")
 def database_settings() -> dict[str, Any]:
-    """SQLite, whose write lock is that of all."""
+    """SQLite: all writers share one lock."""
     return {}
 
 

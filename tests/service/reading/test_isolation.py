@@ -17,7 +17,7 @@ from tests.service.large_documents import archive
 from tests.service.running import InProcess
 
 WITHOUT = {"IPULSE_SANDBOX": "none"}
-# What a reader sees and may do; a stand-in for a module that a document took over.
+# A stand-in for a module that a document took over: it reports its view and its rights.
 SPY = """
 import json, os, pathlib, socket, sys
 document, other, rows = sys.argv[1:]

@@ -20,7 +20,7 @@ class Crowd:
         self._tasks: dict[str, asyncio.Task[None]] = {}
 
     async def ask(self, name: str) -> None:
-        """Asks for a turn of the token that the first letter of a name is."""
+        """Asks for a turn; the first letter of a name is the token."""
         self._ends[name] = asyncio.Event()
         self._tasks[name] = asyncio.create_task(self._read(name))
         await self._settle()
