@@ -224,6 +224,8 @@ class Assignment(WireObject):
     work_dir: str  # directory of this attempt; the runner writes only here
     spec: Any  # the resolved experiment spec as JSON
     checkpoint: Optional[str] = None  # checkpoint file to resume from
+    # SHA-256 of the spec without defaults, which is the same in every version that knows it.
+    spec_key: Optional[str] = None
     start_seconds: float = 0.0  # since the agent got the job
     start_from: Optional[str] = None  # file of another job to start from
     # "continue": train on from its checkpoint; "weights": begin with its weights, by layer names.

@@ -136,7 +136,7 @@ class AttemptProcess(AttemptContext):
             timeline=self.timeline,
             kernel_seconds=self.device.kernel_seconds,
         )
-        self._start.begin(training, self.spec_sha256, self.events)
+        self._start.begin(training, self.events)
         training.platforms.enter(training.step, TrainingPlatform.here(self.spec.device.kind))
         others = [f"{OTHER_PLATFORM}: {other}" for other in training.platforms.others()]
         for warning in [*others, *warnings_of(self.spec)]:
@@ -168,7 +168,7 @@ class AttemptProcess(AttemptContext):
 
     def _save(self, training: Training) -> None:
         with self.timeline.span("checkpoint", f"after step {training.step}"):
-            state = training.checkpoint(self.spec_sha256)
+            state = training.checkpoint(self.spec_sha256, self.assignment.spec_key)
             checkpoint.save(state, self.work_dir, CHECKPOINT)
         epochs = training.step // training.schedule.steps_per_epoch
         self.events.write(CheckpointEvent(path=CHECKPOINT, epoch=epochs, step=training.step))

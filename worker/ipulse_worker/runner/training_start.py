@@ -48,11 +48,12 @@ class TrainingStart:
             of_ops = {} if ops is None else ops.weight_shapes()
             self._weights = start_weights(spec, directory, fetched, of_ops)
 
-    def begin(self, training: Training, spec_sha256: str, events: EventWriter) -> None:
+    def begin(self, training: Training, events: EventWriter) -> None:
         """Set the state of a training, and log where it comes from."""
         resumed, mode = self._assignment.checkpoint, self._assignment.start_mode
         if resumed is not None:
-            state = checkpoint.load(Path(resumed), spec_sha256, like=training.state())
+            key = self._assignment.spec_key
+            state = checkpoint.load(Path(resumed), key, like=training.state())
             training.resume(state)
             events.log(f"resumed from the checkpoint at step {training.step:,}")
         elif mode == "continue":

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import List
+from typing import List, Optional
 
 import numpy as np
 import pytest
@@ -62,9 +62,18 @@ class TestSaveAndLoad:
             load(path, DIGEST, like=checkpoint.state)
 
     def test_refuses_another_experiments(self, tmp_path: Path, checkpoint: Checkpoint) -> None:
-        path = save(replace(checkpoint, spec_sha256="cd" * 32), WorkDir(tmp_path), "c.npz")
+        path = save(replace(checkpoint, spec_key="cd" * 32), WorkDir(tmp_path), "c.npz")
         with pytest.raises(UnusableCheckpoint, match="belongs to another spec"):
             load(path, DIGEST, like=checkpoint.state)
+
+    @pytest.mark.parametrize("key", [None, DIGEST])
+    def test_takes_that_of_a_version_with_other_defaults(
+        self, tmp_path: Path, checkpoint: Checkpoint, key: Optional[str]
+    ) -> None:
+        """Versions up to 0.2.0 stored a digest with their defaults, and no key."""
+        written = replace(checkpoint, spec_sha256="cd" * 32, spec_key=key)
+        path = save(written, WorkDir(tmp_path), "c.npz")
+        assert load(path, DIGEST, like=checkpoint.state).step == checkpoint.step
 
     def test_refuses_other_shapes(self, tmp_path: Path, checkpoint: Checkpoint) -> None:
         path = save(checkpoint, WorkDir(tmp_path), "checkpoint.npz")

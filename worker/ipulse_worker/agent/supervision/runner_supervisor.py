@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 import logging
 import time
 from dataclasses import replace
 
+from ipulse.models.partial_json import chosen_json
 from ipulse.spec import parse_job_spec, spec_to_json
+from ipulse_core import strict_json
 from ipulse_core.errors import InvalidSpec
 from ipulse_core.events import (
     ArtifactEvent,
@@ -82,7 +85,8 @@ class RunnerSupervisor:
             self._done = DoneEvent(Reason.RUNNER_ERROR.value, message)
             return self._exit(0)
         # The runner reads the resolved spec and validates nothing.
-        self._assignment = replace(self._assignment, spec=spec_to_json(spec))
+        key = hashlib.sha256(strict_json.dumps(chosen_json(spec)).encode()).hexdigest()
+        self._assignment = replace(self._assignment, spec=spec_to_json(spec), spec_key=key)
         environment = device_environment(spec, self._assignment.work_dir)
         runner = None if environment else self._warm.take()
         if runner:

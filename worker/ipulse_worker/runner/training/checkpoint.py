@@ -33,7 +33,7 @@ class UnusableCheckpoint(IPUlseError):
 class Checkpoint:
     """Everything that the next step depends on."""
 
-    spec_sha256: str  # of the trained spec
+    spec_sha256: str  # of the trained spec with the defaults of the version that trained it
     step: int  # completed training steps
     state: State  # of the training's parts, each with the part's name as a prefix
     history: str  # metrics.jsonl so far
@@ -41,6 +41,8 @@ class Checkpoint:
     platforms: Sequence[Mapping[str, Any]] = ()
     # StartWeights.to_json; None for drawn weights and in checkpoints of 0.2.0 and earlier.
     start: Optional[Dict[str, Any]] = None
+    # Assignment.spec_key, which other versions compare; none in checkpoints of 0.2.0 and earlier.
+    spec_key: Optional[str] = None
 
 
 def save(checkpoint: Checkpoint, work_dir: WorkDir, name: str) -> Path:
@@ -48,6 +50,7 @@ def save(checkpoint: Checkpoint, work_dir: WorkDir, name: str) -> Path:
     arrays: Dict[str, Any] = {
         "format": np.array(FORMAT),
         "spec_sha256": np.array(checkpoint.spec_sha256),
+        "spec_key": np.array(checkpoint.spec_key or ""),
         "step": np.array(checkpoint.step, dtype=np.int64),
         "history": _text(checkpoint.history),
         "platforms": _text(json.dumps(list(checkpoint.platforms))),
@@ -59,13 +62,13 @@ def save(checkpoint: Checkpoint, work_dir: WorkDir, name: str) -> Path:
     return work_dir.path / name
 
 
-def load(path: Path, spec_sha256: Optional[str], like: State) -> Checkpoint:
+def load(path: Path, spec_key: Optional[str], like: State) -> Checkpoint:
     """Read a checkpoint.
 
     Args:
         path: of the file.
-        spec_sha256: digest of the spec, which must be the checkpoint's; None: that of another job,
-            whose spec the service compared.
+        spec_key: digest of the spec without defaults, which must be the checkpoint's if that has
+            one; None: that of another job, whose spec the service compared.
         like: a state with the expected names and shapes.
 
     Raises:
@@ -88,12 +91,13 @@ def load(path: Path, spec_sha256: Optional[str], like: State) -> Checkpoint:
                 history=arrays["history"].tobytes().decode("utf-8"),
                 platforms=_platforms(arrays),
                 start=_start(arrays),
+                spec_key=str(arrays["spec_key"]) or None if "spec_key" in arrays.files else None,
             )
     except (OSError, EOFError, KeyError, TypeError, ValueError, zipfile.BadZipFile) as error:
         raise UnusableCheckpoint(
             f"the checkpoint cannot be read ({error}): submit the experiment again"
         ) from error
-    if spec_sha256 is not None and checkpoint.spec_sha256 != spec_sha256:
+    if None not in (spec_key, checkpoint.spec_key) and checkpoint.spec_key != spec_key:
         raise UnusableCheckpoint(
             "the checkpoint belongs to another spec: resume the job that wrote it"
         )

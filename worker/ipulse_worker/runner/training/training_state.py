@@ -90,7 +90,7 @@ class TrainingState:
             state.update(within("early_stopping", self.early_stopping.state()))
         return state
 
-    def checkpoint(self, spec_sha256: str) -> Checkpoint:
+    def checkpoint(self, spec_sha256: str, spec_key: Optional[str] = None) -> Checkpoint:
         """Return a checkpoint of the state between two steps."""
         return Checkpoint(
             spec_sha256=spec_sha256,
@@ -99,6 +99,7 @@ class TrainingState:
             history=self.history.text(),
             platforms=self.platforms.to_json(),
             start=self.start,
+            spec_key=spec_key,
         )
 
     @property
