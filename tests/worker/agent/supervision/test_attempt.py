@@ -96,6 +96,7 @@ class TestSuccess:
         assert world["session"] == os.getsid(0)  # the agent's, which is ours here
         # It was started for this job, so that its own start is a part of what the job waited.
         assert world["assignment"].pop("start_seconds") >= world["seconds_before_it"] > 0
+        assert len(world["assignment"].pop("spec_key")) == 64
         assert world["assignment"] == {
             "protocol": 1,
             "job_id": job.id,
