@@ -1,4 +1,4 @@
-"""What an operator does ends no job: its agent stopped again and again, the service away for long.
+"""Interruptions by an operator end no job: stops of its agent, and a service that is away for long.
 
 The limits are those that users have; only the lease is shorter. The siblings at the level of the
 service, which run always, are in tests/service/jobs/test_losses.py.

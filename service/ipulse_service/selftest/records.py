@@ -27,6 +27,7 @@ class Held:
     job: str
     number: int
     agent: str
+    losses: int  # of its job in a row, without a new checkpoint
 
 
 @dataclass(frozen=True)
@@ -50,7 +51,8 @@ class Records:
     def held(self) -> list[Held]:
         """Returns the attempts that hold a job."""
         query = (
-            "SELECT a.id, j.id, a.number, a.agent FROM attempts a JOIN jobs j ON j.pk = a.job_pk"
+            "SELECT a.id, j.id, a.number, a.agent, j.losses"
+            " FROM attempts a JOIN jobs j ON j.pk = a.job_pk"
             " WHERE a.finished_at IS NULL ORDER BY a.pk"
         )
         return [Held(*row) for row in self._rows(query)]

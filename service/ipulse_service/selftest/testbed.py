@@ -65,8 +65,6 @@ class Testbed:
         self.agents = ["agent", *(f"agent-{number}" for number in range(2, agents + 1))]
         environment = {
             "PYTHONPATH": os.pathsep.join(map(str, [SKEWED, *import_paths()])),
-            # Jobs must not fail because of the number of injected faults.
-            "IPULSE_MAX_ATTEMPTS": "1000",
             "IPULSE_LEASE_SECONDS": str(lease_seconds),
             "IPULSE_HEARTBEAT_SECONDS": str(lease_seconds / 3),
             "IPULSE_HOUSEKEEPING_SECONDS": str(HOUSEKEEPING_SECONDS),

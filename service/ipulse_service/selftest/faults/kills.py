@@ -10,13 +10,18 @@ from random import Random
 from ipulse_service.selftest.fault_outcome import FaultOutcome
 from ipulse_service.selftest.records import Held
 from ipulse_service.selftest.testbed import Testbed, milliseconds
+from ipulse_service.settings import Settings
+
+# A job that has lost so many attempts in a row is spared: with the limit that users have, it would
+# rightly fail if its next attempts were killed, too, before a checkpoint.
+SPARED_LOSSES = Settings.model_fields["max_attempts"].default // 2
 
 Kill = Callable[[Testbed, Random], FaultOutcome | None]  # None: nothing to kill now
 
 
 def kill_runner(testbed: Testbed, random: Random) -> FaultOutcome | None:
     """Kills the runner of a running attempt in any phase."""
-    held = testbed.records.held()
+    held = [one for one in testbed.records.held() if one.losses < SPARED_LOSSES]
     if not held:
         return None
     one = random.choice(held)
@@ -39,6 +44,8 @@ def kill_agent(testbed: Testbed, random: Random) -> FaultOutcome | None:
     name = random.choice(up)
     at = milliseconds()
     held = testbed.held_by(name)
+    if any(one.losses >= SPARED_LOSSES for one in held):
+        return None
     testbed.kill(name)
     return _aimed("kill agent", at, held)
 
