@@ -164,6 +164,7 @@ class Life(LifeOfJobs):
             assert job.state not in TERMINAL
             return
         assert job.state in TERMINAL
+        deletion.purge(self.database)
         with self.database.read() as transaction:
             for table in (tables.events, tables.attempts, tables.artifacts, tables.outbox):
                 left = select(table.c.job_pk).where(table.c.job_pk == job.pk)
