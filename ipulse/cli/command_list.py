@@ -61,6 +61,7 @@ from ipulse.cli.commands.sweeps.change import (
     extend_sweep,
     pause_sweep,
     resume_sweep,
+    retry_sweep,
     stop_sweep,
 )
 from ipulse.cli.commands.sweeps.run import run_sweep
@@ -165,6 +166,7 @@ GROUPS: dict[str, dict[str, Callable[..., Exit]]] = {
         "best": best_of_sweep,
         "pause": pause_sweep,
         "resume": resume_sweep,
+        "retry": retry_sweep,
         "stop": stop_sweep,
         "extend": extend_sweep,
         "delete": delete_sweep,

@@ -176,6 +176,11 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "sweep best": ("sweep best digits",),
     "sweep pause": ("sweep pause latest",),
     "sweep resume": ("sweep resume latest",),
+    "sweep retry": (
+        "sweep retry latest",
+        "sweep retry 5f3a --deleted",
+        "sweep retry 5f3a --trial 7",
+    ),
     "sweep stop": ("sweep stop latest", "sweep stop 5f3a --running finish"),
     "sweep extend": (
         "sweep extend latest --trials 40",

@@ -138,6 +138,18 @@ class SweepHandle:
         self._status = self._connection.client.resume_sweep(self.id)
         return self
 
+    def retry(
+        self, *, failed: bool = False, deleted: bool = False, trials: Sequence[int] = ()
+    ) -> SweepHandle:
+        """Repeat jobs under the numbers of their trials; by default those that failed.
+
+        See Client.retry_sweep. Raises Conflict if there is nothing to repeat.
+        """
+        self._status = self._connection.client.retry_sweep(
+            self.id, failed=failed, deleted=deleted, trials=trials
+        )
+        return self
+
     def stop(self) -> SweepHandle:
         """Begin no more trials and cancel the jobs that wait; those that run are kept."""
         self._status = self._connection.client.stop_sweep(self.id)

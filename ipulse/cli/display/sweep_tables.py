@@ -47,7 +47,10 @@ def setting_text(parameters: dict[str, object]) -> str:
 def _row(sweep: SweepStatus, trial: SweepTrial) -> list[str]:
     value = "" if trial.value is None else figure(sweep.metric, trial.value)
     spread = "" if trial.interval is None else figure(sweep.metric, trial.interval)
-    jobs = " ".join(short_id(job_id) for job_id in trial.job_ids)
+    jobs = " ".join(
+        short_id(job["id"]) + (" (deleted)" if job.get("deleted") else "")
+        for job in trial.json["jobs"]
+    )
     settings = [_value(trial.parameters.get(pointer)) for pointer in sweep.parameters]
     return [str(trial.number), *settings, trial.state, value, spread, str(trial.n), jobs]
 

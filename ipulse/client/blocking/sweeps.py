@@ -69,13 +69,33 @@ class BlockingSweeps:
         trials: number of trials in all.
         parallel: trials at the same time.
         values: more values of settings that a grid varies, by JSON pointer.
-        seeds: more seeds of each trial; those that failed or were stopped early get none.
+        seeds: more seeds of each trial; those that failed get them when they are retried, and
+            those that were stopped early get none.
         limits: all limits from now on: run_seconds (from the continuation), device_hours, target.
         """
         changed = self._calls.change_sweep(
             sweep_id, trials, parallel, values=values, seeds=seeds, limits=limits
         )
         return finished(changed)
+
+    def retry_sweep(
+        self,
+        sweep_id: str,
+        *,
+        failed: bool = False,
+        deleted: bool = False,
+        trials: Sequence[int] = (),
+    ) -> SweepStatus:
+        """Repeat jobs of a sweep under the numbers of their trials; by default those that failed.
+
+        failed: jobs that failed; they are retried under their ids.
+        deleted: jobs that were deleted; other jobs take their places.
+        trials: numbers of trials, of which all jobs that failed, were cancelled or were deleted.
+
+        Raises Conflict if there is nothing to repeat or the sweep stops, InvalidInput, NotFound.
+        """
+        again = self._calls.retry_sweep(sweep_id, failed=failed, deleted=deleted, trials=trials)
+        return finished(again)
 
     def delete_sweep(self, sweep_id: str) -> None:
         """Delete a sweep that has ended, with its trials; its jobs stay. Raises Conflict, NotFound.

@@ -83,6 +83,14 @@ def change_sweep(
     return APICall("PATCH", _path(sweep_id), _sweep, headers=JSON_CONTENT, content=content)
 
 
+def retry_sweep(
+    sweep_id: str, failed: bool, deleted: bool, trials: Sequence[int]
+) -> APICall[SweepStatus]:
+    """Return the call that repeats jobs of a sweep."""
+    params = {"failed": failed, "deleted": deleted, "trial": [*trials]}
+    return APICall("POST", f"{_path(sweep_id)}/retry", _sweep, params=params)
+
+
 def delete_sweep(sweep_id: str) -> APICall[None]:
     """Return the call that deletes a sweep."""
     return APICall("DELETE", _path(sweep_id), lambda response: None)

@@ -21,6 +21,11 @@ class SweepTrial:
     job_ids: tuple[str, ...]
     json: dict[str, Any] = field(repr=False, hash=False)
 
+    @property
+    def has_deleted_jobs(self) -> bool:
+        """True if a job of it was deleted; its value stays."""
+        return any(job.get("deleted") for job in self.json["jobs"])
+
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> SweepTrial:
         """Read a trial from a response."""

@@ -72,6 +72,17 @@ class Sweeping(CallSender):
         call = calls.change_sweep(sweep_id, trials, parallel, values or {}, seeds, limits)
         return await self._send(call)
 
+    async def retry_sweep(
+        self,
+        sweep_id: str,
+        *,
+        failed: bool = False,
+        deleted: bool = False,
+        trials: Sequence[int] = (),
+    ) -> SweepStatus:
+        """Repeat jobs of a sweep; see Client.retry_sweep."""
+        return await self._send(calls.retry_sweep(sweep_id, failed, deleted, trials))
+
     async def delete_sweep(self, sweep_id: str) -> None:
         """Delete a sweep that has ended; its jobs stay. Raises Conflict, NotFound."""
         await self._send(calls.delete_sweep(sweep_id))

@@ -41,8 +41,14 @@ def stop(
     """
     if sweep.state is SweepState.ENDED:
         return sweep
+    trial_store.repeat_none(transaction, sweep.pk)
     trials = trial_store.trials(transaction, sweep, [TrialState.RUNNING])
-    for group in trial_store.jobs_of(transaction, trials).values():
+    groups = trial_store.jobs_of(transaction, trials)
+    for trial in trials:
+        if not groups[trial.pk]:  # its first job was to be made again
+            columns = {"state": TrialState.CANCELLED.value, "finished_at": transaction.now}
+            trial_store.change_trial(transaction, trial, **columns)
+    for group in groups.values():
         for job in group:
             if job.job_pk is not None and job.state is None:
                 _stop_job(transaction, job.job_pk, running, settings)

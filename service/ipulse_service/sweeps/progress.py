@@ -14,16 +14,14 @@ from ipulse.sweeps import SweepConfig
 from ipulse_core.errors import InvalidInput
 from ipulse_service.db.engine import Transaction
 from ipulse_service.jobs import submission
-from ipulse_service.jobs.job_attributes import JobAttributes
-from ipulse_service.jobs.scheduling_options import SchedulingOptions
 from ipulse_service.jobs.submission import ResolvedSpec
 from ipulse_service.sweeps import (
-    executables,
     limits,
     proposals,
     seeds,
     store,
     trial_end,
+    trial_jobs,
     trial_store,
 )
 from ipulse_service.sweeps.rows import (
@@ -133,11 +131,12 @@ def _store_results(
         refusal = _refusal(transaction, specs)
         if refusal is not None:  # such as a custom op that was deleted
             if not is_open:  # it ends with the seeds that it has
+                trial_store.repeat_none(transaction, trial.sweep_pk, trial.pk)
                 columns = {**trial_end.columns(group), "message": refusal}
                 trial_store.change_trial(transaction, trial, **columns, finished_at=transaction.now)
                 left -= 1
             continue
-        _add_jobs(transaction, sweep, config, trial, specs)
+        trial_jobs.add(transaction, sweep, trial, specs, group)
         added += len(specs)
         busy += not is_open
     if added or left != len(running):
@@ -184,7 +183,7 @@ def _begin(
     trial = trial_store.add_trial(transaction, sweep, proposal)
     if config.stopping is not None:  # only the first seed can be stopped early
         specs = dict(list(specs.items())[:1])
-    _add_jobs(transaction, sweep, config, trial, specs)
+    trial_jobs.add(transaction, sweep, trial, specs)
     return len(specs)
 
 
@@ -208,21 +207,6 @@ def _refusal(transaction: Transaction, specs: Mapping[int, ResolvedSpec]) -> str
 
 def _text_of(error: InvalidInput) -> str:
     return "; ".join(str(problem) for problem in error.problems)[:4000]
-
-
-def _add_jobs(
-    transaction: Transaction,
-    sweep: SweepRow,
-    config: SweepConfig,
-    trial: TrialRow,
-    specs: Mapping[int, ResolvedSpec],
-) -> None:
-    attributes = JobAttributes(tags=(f"trial-{trial.number}",), group=sweep.id)
-    options = SchedulingOptions(priority=config.priority)
-    for seed, resolved in specs.items():
-        key, after = executables.shared(transaction, sweep, resolved.value)
-        job = submission.store_job(transaction, resolved, options, attributes, after=after)
-        trial_store.add_job(transaction, trial, seed, job, key)
 
 
 def _end(transaction: Transaction, sweep: SweepRow) -> None:

@@ -128,7 +128,14 @@ class TrialJob(NamedTuple):
     message: str
     value: float | None
     run_ms: int  # time with agents
+    repeats: bool  # it runs again, or another one takes its place
+    replaced_ms: int  # time with agents of the jobs that it replaced
     now: str | None = None  # the present state of the job
+
+    @property
+    def is_deleted(self) -> bool:
+        """True if the job does not exist any more; its result may be stored."""
+        return self.job_pk is None
 
     @property
     def shown_state(self) -> str:

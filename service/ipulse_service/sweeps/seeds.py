@@ -12,17 +12,22 @@ from ipulse_service.sweeps.rows import SweepRow, SweepState, TrialJob
 def missing(sweep: SweepRow, config: SweepConfig, group: Sequence[TrialJob]) -> list[int]:
     """Returns the seeds of which a running trial with these jobs gets a job, in order.
 
+    They begin with the jobs that are repeated.
+
     With early stopping the first seed runs alone; the others follow if it was not stopped. A sweep
     that stops leaves out seeds that it got after its creation.
     """
     has = {job.seed: job for job in group}
+    repeated = [job.seed for job in group if job.repeats]
     left = [seed for seed in config.seeds if seed not in has]
+    if not group:  # none could be made when the trial began
+        return left if config.stopping is None else left[:1]
     if config.stopping is None:
-        return left if sweep.state is not SweepState.STOPPING else []
+        return repeated + (left if sweep.state is not SweepState.STOPPING else [])
     first = has.get(config.seeds[0]) if config.seeds else None
     if first is None or first.value is None or first.message == trial_end.PRUNED:
-        return []
-    return left if len(group) == 1 or sweep.state is not SweepState.STOPPING else []
+        return repeated
+    return repeated + (left if len(group) == 1 or sweep.state is not SweepState.STOPPING else [])
 
 
 def may_add(sweep: SweepRow, config: SweepConfig, group: Sequence[TrialJob]) -> bool:

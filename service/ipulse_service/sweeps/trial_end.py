@@ -56,7 +56,7 @@ def columns(jobs: list[TrialJob]) -> dict[str, Any]:
         state = TrialState.PRUNED
     elif spread:
         state = TrialState.SUCCEEDED
-    elif all(job.state == JobState.CANCELLED.value for job in jobs):
+    elif jobs and all(job.state == JobState.CANCELLED.value for job in jobs):
         state = TrialState.CANCELLED
     else:
         state = TrialState.FAILED

@@ -58,6 +58,31 @@ def add_job(
     transaction.connection.execute(insert(sweep_jobs).values(values))
 
 
+def run_again(transaction: Transaction, job: TrialJob) -> None:
+    """Forgets the result of a job that was retried."""
+    change_job(transaction, job, state=None, message="", value=None, repeats=False)
+
+
+def replace_job(
+    transaction: Transaction, former: TrialJob, job: JobRow, executable: str | None
+) -> None:
+    """Puts another job into the place of one, with its seed."""
+    values = {"job_pk": job.pk, "job_id": job.id, "executable": executable, "run_ms": 0}
+    values |= {"replaced_ms": former.replaced_ms + former.run_ms}
+    change_job(transaction, former, state=None, message="", value=None, repeats=False, **values)
+
+
+def repeat_none(transaction: Transaction, sweep_pk: int, trial_pk: int | None = None) -> None:
+    """Leaves the results of a sweep's jobs as they are, or those of one of its trials."""
+    of_sweep = select(sweep_trials.c.pk).where(sweep_trials.c.sweep_pk == sweep_pk)
+    if trial_pk is not None:
+        of_sweep = of_sweep.where(sweep_trials.c.pk == trial_pk)
+    this = update(sweep_jobs).where(
+        sweep_jobs.c.trial_pk.in_(of_sweep), sweep_jobs.c.repeats.is_(True)
+    )
+    transaction.connection.execute(this.values(repeats=False))
+
+
 def reopen(transaction: Transaction, sweep: SweepRow) -> None:
     """Makes the succeeded trials of a locked sweep run again, for jobs with other seeds."""
     this = (
@@ -152,7 +177,7 @@ def job_counts(transaction: Transaction, sweep: SweepRow) -> dict[str, int]:
 def run_ms(transaction: Transaction, sweep: SweepRow) -> int:
     """Returns the time that agents spent on the ended jobs of a sweep."""
     query = (
-        select(func.coalesce(func.sum(sweep_jobs.c.run_ms), 0))
+        select(func.coalesce(func.sum(sweep_jobs.c.run_ms + sweep_jobs.c.replaced_ms), 0))
         .join(sweep_trials, sweep_trials.c.pk == sweep_jobs.c.trial_pk)
         .where(sweep_trials.c.sweep_pk == sweep.pk)
     )

@@ -76,6 +76,28 @@ def test_waiting_reports_every_trial(
     assert "trial 2: learning_rate = 0.5: test_accuracy 50.0 %" in ran.err
 
 
+def test_deleted_jobs_are_marked_and_repeated(
+    run: Run, client: Client, working: Any, spec_file: Path
+) -> None:
+    vary = ("--vary", "learning_rate=0.25,0.5")
+    sweep_id = run("sweep", "run", str(spec_file), *vary, "--name", "in parts").out.strip()
+    working(sweep_id)
+    assert run("sweep", "retry", sweep_id).code == 6, "nothing failed"
+    gone = client.sweep_trials(sweep_id)[0].job_ids[0]
+    client.delete(gone)
+    shown = run("sweep", "show", sweep_id, "--wide")
+    assert f"{gone[4:12]} (deleted)" in shown.out
+    assert "--deleted" in shown.err
+    assert run("sweep", "retry", sweep_id, "--trial", "3").code == 2
+    assert run("sweep", "retry", sweep_id, "--deleted", "--json").json["state"] == "running"
+    working(sweep_id)
+    [first, second] = client.sweep_trials(sweep_id)
+    assert (first.number, first.state, first.value) == (1, "succeeded", 0.25)
+    assert gone not in first.job_ids
+    assert not first.has_deleted_jobs
+    assert second.value == 0.5
+
+
 def test_pause_resume_extend_and_stop(run: Run, spec_file: Path) -> None:
     vary = ("--vary", "learning_rate=log_uniform:1e-3,0.1", "--method", "random")
     ran = run("sweep", "run", str(spec_file), *vary, "--trials", "8", "--parallel", "1", "--json")

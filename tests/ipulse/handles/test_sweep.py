@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ipulse.handles import Connection
-from ipulse_core.errors import InvalidInput, InvalidSpec
+from ipulse_core.errors import Conflict, InvalidInput, InvalidSpec
 from tests.ipulse.live_service import Agent
 from tests.service.conditions import eventually
 
@@ -79,6 +79,20 @@ def test_a_regression_is_compared_by_its_error_and_stopping_keeps_what_runs(
     assert running.wait().state == "ended"
     job.refresh().delete()
     assert list(running.as_completed()) == []
+
+
+def test_a_part_is_repeated(connection: Connection, agent: Agent) -> None:
+    sweep = connection.sweep(experiment(), {"seed": [1, 2]})
+    eventually(lambda: len(sweep.jobs) == 2)
+    for job in reversed(list(sweep.jobs)):  # the order of the queue
+        agent.claim(job.id).finish("diverged", "no finite loss")
+    assert {job.state.value for job in sweep.as_completed()} == {"failed"}
+    assert sweep.wait().retry(trials=[2]).state == "running"
+    assert [trial.state for trial in sweep.trials()] == ["failed", "running"]
+    sweep.stop()
+    sweep.wait()
+    with pytest.raises(Conflict):
+        sweep.retry(deleted=True)
 
 
 def test_wrong_sweeps_are_refused(connection: Connection) -> None:

@@ -1,4 +1,4 @@
-"""sweep pause, resume, stop, extend and delete."""
+"""sweep pause, resume, retry, stop, extend and delete."""
 
 from __future__ import annotations
 
@@ -29,6 +29,37 @@ def resume_sweep(at: Address, sweep: SweepId, as_json: AsJSON = False) -> Exit:
     """Begin trials of a paused sweep again."""
     with at.connect() as client:
         return print_sweep(client.resume_sweep(find_sweep(client, sweep)), as_json)
+
+
+@addressed
+def retry_sweep(
+    at: Address,
+    sweep: SweepId,
+    failed: Annotated[
+        bool, typer.Option("--failed", help="Jobs that failed. [default, if nothing else is given]")
+    ] = False,
+    deleted: Annotated[bool, typer.Option("--deleted", help="Jobs that were deleted.")] = False,
+    trials: Annotated[
+        list[int] | None,
+        typer.Option(
+            "--trial",
+            metavar="N",
+            min=1,
+            help="All of this trial that failed, was cancelled or was deleted. May be repeated.",
+        ),
+    ] = None,
+    as_json: AsJSON = False,
+) -> Exit:
+    """Repeat a part of a sweep: the trials keep their numbers.
+
+    A job that failed is retried under its id, from its last checkpoint; another job takes the place
+    of one that was cancelled or deleted. Failed trials get jobs of seeds that were added since.
+    """
+    with at.connect() as client:
+        repeated = client.retry_sweep(
+            find_sweep(client, sweep), failed=failed, deleted=deleted, trials=trials or ()
+        )
+        return print_sweep(repeated, as_json)
 
 
 @addressed

@@ -16,6 +16,7 @@ from ipulse.cli.terminal import emit, say, second_text
 from ipulse.client import Client, SweepStatus
 from ipulse.client.times import time_of
 from ipulse_core.errors import NotFound
+from ipulse_core.ids import short_id
 
 
 @addressed
@@ -90,6 +91,12 @@ def show_with_trials(client: Client, sweep_id: str, as_json: bool, wide: bool = 
     for trial in trials:
         if trial.message:
             say(f"trial {trial.number}: {trial.message}")
+    marked = [str(trial.number) for trial in trials if trial.has_deleted_jobs]
+    if marked:
+        say(
+            f"Jobs of these trials are deleted: {', '.join(marked)}. `ipulse sweep retry "
+            f"{short_id(sweep.id)} --deleted` repeats them."
+        )
     return Exit.OK
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sqlalchemy import (
     BigInteger,
+    Boolean,
     Column,
     Double,
     ForeignKey,
@@ -13,6 +14,7 @@ from sqlalchemy import (
     Table,
     Text,
     UniqueConstraint,
+    false,
 )
 
 from ipulse_service.db.tables.base import KEY, metadata
@@ -87,5 +89,7 @@ sweep_jobs = Table(
     Column("value", Double),
     Column("run_ms", BigInteger, nullable=False, server_default="0"),  # time with agents
     Column("executable", String(64)),  # the key of the program that it compiles; null: none
+    Column("repeats", Boolean, nullable=False, server_default=false()),  # it runs again, or anew
+    Column("replaced_ms", BigInteger, nullable=False, server_default="0"),  # of former jobs
     Index("ix_sweep_jobs_executable", "executable"),
 )

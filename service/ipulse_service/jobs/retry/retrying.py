@@ -24,7 +24,8 @@ def retry(transaction: Transaction, job: JobRow, retried_by: str) -> list[JobRow
     if not job.state.is_terminal:
         return []
     _check(transaction, job)
-    admission.check(transaction, Needs.of_job(job))
+    # A worker may have enough now of what was too little before.
+    admission.check(transaction, Needs.of_job(job._replace(tried=None)))
     waits = dependents.waits(transaction, job)
     has_checkpoint = artifacts.latest_checkpoint(transaction, job) is not None
     start = "from its last checkpoint" if has_checkpoint else "from the beginning"

@@ -11,13 +11,14 @@ from fastapi import APIRouter, Depends, Query, Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from ipulse.sweeps import RunningJobs
+from ipulse.sweeps.config import MAX_TRIALS
 from ipulse_service.db.engine import Transaction
 from ipulse_service.http import etags, problems
-from ipulse_service.http.dependencies import CurrentCaller, IfMatch, State
+from ipulse_service.http.dependencies import DIGITS, CurrentCaller, IfMatch, State
 from ipulse_service.http.routes.sweeps.sweeps import SweepId, SweepRoute, detail
 from ipulse_service.http.schemas.sweeps.sweeps import SweepChange, SweepDetail
 from ipulse_service.http.state import AppState
-from ipulse_service.sweeps import changes, code_rights, limits, store
+from ipulse_service.sweeps import changes, code_rights, limits, repeats, store
 from ipulse_service.sweeps.growth import SweepGrowth
 from ipulse_service.sweeps.rows import SweepRow
 
@@ -34,6 +35,21 @@ class StopQuery(BaseModel):
         default="keep",
         description="Jobs that run: keep them to their end, finish them now with their results, "
         "or cancel them.",
+    )
+
+
+class RetryQuery(BaseModel):
+    """Query parameters of a retry; without any, failed jobs are repeated."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    failed: bool = Field(default=False, description="Repeat the jobs that failed.")
+    deleted: bool = Field(default=False, description="Repeat the jobs that were deleted.")
+    trial: list[Annotated[int, Field(ge=1, le=MAX_TRIALS), DIGITS]] = Field(
+        default=[],
+        max_length=1000,
+        description="Repeat what failed, was cancelled or was deleted of this trial; may be "
+        "repeated.",
     )
 
 
@@ -83,6 +99,35 @@ def stop_sweep(query: Annotated[StopQuery, Query()], changer: Changer) -> SweepD
     """Begins no more trials and cancels queued jobs. The sweep ends when the others have ended."""
     settings = changer.state.settings
     return changer.apply(partial(changes.stop, running=query.running, settings=settings))
+
+
+@router.post(
+    "/{sweep_id}/retry",
+    summary="Repeat a part of a sweep",
+    response_description="The sweep.",
+    responses={**_CHANGE_ERRORS, **problems.documented(422)},
+)
+def retry_sweep(
+    query: Annotated[RetryQuery, Query()], changer: Changer, caller: CurrentCaller
+) -> SweepDetail:
+    """Repeats jobs of trials under their numbers; a sweep that has ended waits for them.
+
+    A job that failed is retried under its id, from its last checkpoint. Another job takes the place
+    of one that was cancelled or deleted. Failed trials get jobs of seeds that the sweep got since.
+    A sweep that ended before all its trials had begun does not begin the others.
+    """
+    with changer.state.database.read() as transaction:
+        definition = store.get(transaction, changer.sweep_id).definition
+    if code_rights.names_op(definition):
+        caller.check_submits_code()
+    is_default = not (query.failed or query.deleted or query.trial)
+    repeat = partial(
+        repeats.repeat,
+        failed=query.failed or is_default,
+        deleted=query.deleted,
+        numbers=query.trial,
+    )
+    return changer.apply(repeat)
 
 
 @router.patch(

@@ -25,7 +25,16 @@ _TRIAL: dict[str, Any] = {
     "minimum": 0.968,
     "maximum": 0.968,
     "interval": None,
-    "jobs": [{"id": JOB_ID, "seed": 1, "state": "succeeded", "value": 0.968, "message": ""}],
+    "jobs": [
+        {
+            "id": JOB_ID,
+            "seed": 1,
+            "state": "succeeded",
+            "value": 0.968,
+            "message": "",
+            "deleted": False,
+        }
+    ],
     "created_at": "2026-01-31T12:00:00.000Z",
     "finished_at": "2026-01-31T12:03:00.000Z",
 }
@@ -39,6 +48,7 @@ class TrialJobInfo(BaseModel):
     state: str = Field(description="The state of the job; deleted: it was deleted before its end.")
     value: float | None = Field(description="Its value of the objective.")
     message: str = Field(description="Why it has no value, if it has ended without.")
+    deleted: bool = Field(description="Whether the job was deleted; its value stays.")
 
     @classmethod
     def from_row(cls, job: TrialJob) -> Self:
@@ -49,6 +59,7 @@ class TrialJobInfo(BaseModel):
             state=job.shown_state,
             value=job.value,
             message=job.message,
+            deleted=job.is_deleted,
         )
 
 

@@ -76,6 +76,8 @@ class SweepView extends View {
           ${sweep.state === "paused" ? html`<button type="button" class="primary" @click=${() => this.act("resume", {}, "The sweep goes on")}>Resume</button>` : nothing}
           ${menu(icon("more"), [
             { words: "Extend", act: () => this.extend() },
+            { words: "Retry failed jobs", act: () => this.act("retry", { failed: true }, "The failed jobs run again"), isHidden: !trials.some((trial) => trial.state === "failed" || trial.jobs.some((job) => job.state === "failed")) },
+            { words: "Repeat deleted jobs", act: () => this.act("retry", { deleted: true }, "The deleted jobs run again"), isHidden: !trials.some((trial) => trial.jobs.some((job) => job.deleted)) },
             { words: "Stop; running jobs end as planned", act: () => this.stop("keep", "Running jobs end as planned."), isHidden: !isOpen },
             { words: "Stop; running jobs finish now", act: () => this.stop("finish", "Running jobs finish now and keep their results."), isHidden: !isOpen },
             { words: "Stop; running jobs are cancelled", act: () => this.stop("cancel", "Running jobs are cancelled."), isHidden: !isOpen, isDangerous: true },
@@ -94,7 +96,7 @@ class SweepView extends View {
     const trial = trials.find((one) => one.number === sweep.best.number);
     return html`<dl class="figures"><div><dt>${label(sweep.metric)}${trial?.n > 1 ? `, mean of ${trial.n}` : ""}</dt><dd>${metric(sweep.metric, sweep.best.value)}${typeof trial?.interval === "number" ? html` <span class="soft small" title="95 % interval of the mean, by Student's t">± ${metric(sweep.metric, trial.interval)}</span>` : nothing}</dd></div>
       ${Object.entries(sweep.best.parameters).map(([pointer, value]) => html`<div><dt>${nameOf(pointer)}</dt><dd>${metric(pointer, value)}</dd></div>`)}</dl>
-      ${trial?.jobs.length ? html`<p class="buttons best-links"><a class="button" href="/jobs/${trial.jobs[0].id}">Open its job</a><a class="button" href="/new?from=${trial.jobs[0].id}">New job from it</a></p>` : nothing}`;
+      ${trial?.jobs.length && !trial.jobs[0].deleted ? html`<p class="buttons best-links"><a class="button" href="/jobs/${trial.jobs[0].id}">Open its job</a><a class="button" href="/new?from=${trial.jobs[0].id}">New job from it</a></p>` : nothing}`;
   }
 
   importance(sweep, trials) {
@@ -121,7 +123,7 @@ class SweepView extends View {
           ${sweep.parameters.map((pointer) => html`<td class="number" data-label=${nameOf(pointer)}>${metric(pointer, trial.parameters[pointer])}</td>`)}
           <td class="number" data-label=${label(sweep.metric)}>${trial.value === null ? nothing : metric(sweep.metric, trial.value)}</td>
           ${several ? html`<td class="number" data-label="Std. dev.">${trial.deviation === null ? nothing : isShare(sweep.metric) ? metric(sweep.metric, trial.deviation) : number(trial.deviation)}</td><td class="number" data-label="Seeds">${trial.n} of ${trial.jobs.length}</td>` : nothing}
-          <td data-label="Jobs">${trial.jobs.map((job) => html`<a href="/jobs/${job.id}" title="seed ${job.seed}, ${job.state}">${job.id.slice(4, 8)}</a> `)}</td></tr>`)}</tbody></table></div>
+          <td data-label="Jobs">${trial.jobs.map((job) => (job.deleted ? html`<span class="soft" title="seed ${job.seed}, deleted">${job.id.slice(4, 8)} deleted</span> ` : html`<a href="/jobs/${job.id}" title="seed ${job.seed}, ${job.state}">${job.id.slice(4, 8)}</a> `))}</td></tr>`)}</tbody></table></div>
       ${trials.length > ROWS ? html`<p class="soft small">The first ${ROWS} of ${trials.length.toLocaleString("en")} trials. <a href="/jobs?q=group:${sweep.id}">All jobs</a></p>` : nothing}</section>`;
   }
 }
