@@ -18,7 +18,9 @@ from ipulse_core.states import JobState
 from ipulse_worker.agent.registration import host_check
 from ipulse_worker.agent.registration.orphans import OrphanReleaser
 from ipulse_worker.agent.settings import AgentSettings
+from ipulse_worker.agent.supervision.delivery import LAST_TRIES
 from ipulse_worker.agent.supervision.runner_process import RunnerProcess
+from ipulse_worker.agent.supervision.work_directory import WorkDirectory
 from tests.ipulse.stack.guarded import Watched
 from tests.service.conditions import eventually
 from tests.worker.agent.attempts import attempt, end_lease, logged_pid
@@ -86,6 +88,20 @@ def test_a_work_directory_that_cannot_be_made_gives_the_job_back(
     assert str(small.work_dir / job.last.id) in job.outcome["message"]
     assert "0 of" in job.outcome["message"]
     assert "inodes" in job.outcome["message"]
+
+
+def test_a_fault_is_reported_late_if_the_service_was_away(
+    service: FakeService, settings: AgentSettings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(self: WorkDirectory) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self.path))
+
+    monkeypatch.setattr(WorkDirectory, "__enter__", full)
+    service.fail("finish", 503, times=LAST_TRIES)
+    with agent_with(settings) as agent:
+        job_id = attempt(service, agent, "completes")
+        service.wait_for(lambda: service.job(job_id).last.outcome)
+    assert service.job(job_id).outcome["reason"] == "worker_disk_full"
 
 
 @pytest.mark.parametrize("number", [errno.EMFILE, errno.ENFILE, errno.EAGAIN])

@@ -57,6 +57,18 @@ def test_the_agents_own_cause_counts(
     assert outcome_of(RunnerExit(done, exit_code, stop=stop)).reason is reason
 
 
+def test_a_runner_that_ran_out_of_memory_before_a_shutdown_is_lost() -> None:
+    """A service manager may stop the agent because of it, again and again."""
+    stopped = {"stop": StopCause.WORKER_STOPPED}
+    assert outcome_of(RunnerExit(None, -9, oom_kills=1, **stopped)).reason is Reason.RUNNER_LOST
+    for spared in (
+        RunnerExit(None, -15, oom_kills=1, **stopped),
+        RunnerExit(None, -9, **stopped),
+        RunnerExit(CANCELLED, -9, oom_kills=1, **stopped),
+    ):
+        assert outcome_of(spared).reason is Reason.WORKER_STOPPED
+
+
 def test_a_cancel_outweighs_a_shutdown_and_both_outweigh_a_broken_protocol() -> None:
     assert max(StopCause) is StopCause.CANCELLED
     assert min(StopCause) is StopCause.BROKEN

@@ -124,6 +124,8 @@ class AttemptSupervisor:
                 LAST_TRIES,
             )
         except IPUlseError as error:
+            if isinstance(error, ServiceUnavailable):
+                self.unreported = outcome
             _log.error("attempt_not_reported", extra={**self._facts, "why": error.message})
         else:
             extra = {**self._facts, "reason": fault.reason.value, "detail": fault.message}

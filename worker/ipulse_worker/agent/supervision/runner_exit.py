@@ -76,7 +76,9 @@ def outcome_of(runner_exit: RunnerExit) -> AttemptOutcome:
         how = _describe(runner_exit.exit_code)
         message = "" if done else f"The runner did not stop by itself: {how}."
         return AttemptOutcome(Reason.CANCELLED_BY_USER, message, done.summary if done else {})
-    if runner_exit.stop is StopCause.WORKER_STOPPED:
+    # The kernel may have killed the runner before the stop of the agent, or caused that stop.
+    was_killed = not done and runner_exit.oom_kills and runner_exit.exit_code == -signal.SIGKILL
+    if runner_exit.stop is StopCause.WORKER_STOPPED and not was_killed:
         return AttemptOutcome(Reason.WORKER_STOPPED, "The agent was shut down or drained.")
     if runner_exit.stop is StopCause.BROKEN:
         return AttemptOutcome(Reason.RUNNER_ERROR, runner_exit.detail)
