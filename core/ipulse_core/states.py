@@ -76,6 +76,7 @@ class Reason(str, Enum):
     PROGRAM_FAILED = "program_failed"  # the user's program ended with an error
     LIMIT_EXCEEDED = "limit_exceeded"  # it ran longer than its spec allows
     SANDBOX_UNAVAILABLE = "sandbox_unavailable"  # this worker cannot run code of users
+    LIBRARY_UNAVAILABLE = "library_unavailable"  # this worker lacks a Python package
     PACKAGE_UNAVAILABLE = "package_unavailable"  # this worker may not run a package of neurons
     DIVERGED = "diverged"  # the loss is no longer a finite number
     RUNNER_ERROR = "runner_error"  # an unexpected error; the log shows it
@@ -119,6 +120,7 @@ class Policy(str, Enum):
     RETRY_HERE = "retry_here"  # another attempt on any worker, also this one at once
     RETRY_ELSEWHERE = "retry_elsewhere"  # ... this worker does not use the device for a while
     RETRY_ON_ANOTHER = "retry_on_another"  # ... this worker takes no job until the cause is gone
+    RETRY_WHERE_PRESENT = "retry_where_present"  # ... on one that has what this one lacks
     QUARANTINE = "quarantine"  # ... this worker does not use the device until it restarts
 
 
@@ -130,6 +132,10 @@ POLICIES: Mapping[Reason, Policy] = {
     Reason.WORKER_DISK_FULL: Policy.RETRY_ON_ANOTHER,
     Reason.WORKER_DISK_FAILED: Policy.RETRY_ON_ANOTHER,
     Reason.WORKER_LIMIT: Policy.RETRY_ON_ANOTHER,
+    Reason.KERNEL_UNAVAILABLE: Policy.RETRY_WHERE_PRESENT,
+    Reason.SANDBOX_UNAVAILABLE: Policy.RETRY_WHERE_PRESENT,
+    Reason.LIBRARY_UNAVAILABLE: Policy.RETRY_WHERE_PRESENT,
+    Reason.PACKAGE_UNAVAILABLE: Policy.RETRY_WHERE_PRESENT,
     Reason.IPU_RESET: Policy.RETRY_HERE,
     Reason.PARTITION_RESET: Policy.RETRY_ELSEWHERE,
     Reason.FULL_RESET: Policy.QUARANTINE,

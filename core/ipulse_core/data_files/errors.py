@@ -11,6 +11,10 @@ class DataUnavailable(Unavailable):
     code = "data_unavailable"
 
 
+class LibraryMissing(DataUnavailable):
+    """A Python package that reads the data set is missing on this worker."""
+
+
 class DataInvalid(DataUnavailable):
     """A file of the data set does not have the required format."""
 

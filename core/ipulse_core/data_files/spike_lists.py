@@ -12,7 +12,7 @@ from typing import Any, Iterator, NamedTuple, Tuple
 
 import numpy as np
 
-from ipulse_core.data_files.errors import DataInvalid, DataUnavailable
+from ipulse_core.data_files.errors import DataInvalid, LibraryMissing
 from ipulse_core.data_files.sample_file import MAX_SAMPLES
 
 MAX_CHUNK_BYTES = 2**26  # that HDF5 unpacks at once
@@ -100,7 +100,7 @@ def opened(path: Path) -> Iterator[Any]:
     try:
         import h5py
     except ImportError as error:
-        raise DataUnavailable(
+        raise LibraryMissing(
             f"HDF5 files are read with h5py, which does not load here ({error}): install the "
             "worker's requirements, or `pip install h5py`, into the runner's environment"
         ) from error

@@ -87,6 +87,18 @@ class AgentStatus:
         return str(self.json.get("state_reason", ""))
 
     @property
+    def capabilities(self) -> dict[str, bool | int | str]:
+        """What it has for jobs, by name; empty for an agent that does not say."""
+        return dict(self.json.get("capabilities") or {})
+
+    @property
+    def missing(self) -> dict[str, str]:
+        """What its machine lacks, with the reason and the remedy."""
+        remarks = self.json.get("remarks") or {}
+        has = self.capabilities
+        return {name: why for name, why in remarks.items() if has.get(name) is False}
+
+    @property
     def sandbox(self) -> str:
         """The sandbox for code of users: bubblewrap, off or missing; empty: not known."""
         return str((self.json.get("sandbox") or {}).get("state", ""))

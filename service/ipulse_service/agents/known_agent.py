@@ -6,17 +6,14 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Literal
 
-from ipulse_core.capabilities import TOTALS, is_more
+from ipulse_core.capabilities import SANDBOX, TOTALS, Capability, is_more
 from ipulse_core.spec.neuron_packages import PackageDescription
 from ipulse_core.worker_faults import WorkerFault
 from ipulse_service.jobs.queue.needs import Needs
 
 PRESENT_MS = 90_000  # an agent that has not registered again for longer counts as absent
 ANY_VALUE = "*"  # of a label that a job asks for
-
-SandboxState = Literal["bubblewrap", "off", "missing"]
 
 
 @dataclass(frozen=True)
@@ -27,7 +24,8 @@ class KnownAgent:
     device_kinds: tuple[str, ...]
     quarantined: tuple[str, ...] = ()  # kinds that it does not use after an error of the device
     quarantine_reasons: Mapping[str, str] = field(default_factory=dict)  # by kind
-    capabilities: Mapping[str, int] = field(default_factory=dict)  # by name, where it said so
+    capabilities: Mapping[str, Capability] = field(default_factory=dict)  # where it said so
+    remarks: Mapping[str, str] = field(default_factory=dict)  # why it lacks some, or limits
     host: str = ""  # empty if it did not say
     ipus: Mapping[str, int] = field(default_factory=dict)  # number by kind, where it is known
     data_sets: frozenset[str] | None = None  # KIND/NAME; None if it did not say
@@ -38,8 +36,6 @@ class KnownAgent:
     has_stopped: bool = False  # it signed off when it stopped
     fault: WorkerFault | None = None  # of its machine, for which it takes no job
     fault_since: int | None = None
-    sandbox: SandboxState | None = None  # for code of users; None if it did not say
-    sandbox_message: str = ""  # why it is missing
     neuron_packages: tuple[PackageDescription, ...] = ()  # that the service signed off
     labels: Mapping[str, str] = field(default_factory=dict)
     joined_at: int | None = None  # None: it has the token that agents share
@@ -72,40 +68,47 @@ class KnownAgent:
 
     def has_labels(self, needs: Needs) -> bool:
         """Returns whether it has each label that the job asks for."""
-        wanted = _labels(needs.where_labels) if needs.where_labels else {}
         return all(
             name in self.labels and value in (ANY_VALUE, self.labels[name])
-            for name, value in wanted.items()
+            for name, value in needs.requirements.labels.items()
         )
 
-    def has_sandbox(self, needs: Needs) -> bool:
-        """Returns whether it runs code of users; one of an older version does not say, and no."""
-        return not needs.sandbox or self.sandbox in ("bubblewrap", "off")
+    def has_software(self, needs: Needs) -> bool:
+        """Returns whether it has the software that the job needs."""
+        return all(map(self.may_have, needs.requirements.software))
+
+    def may_have(self, name: str) -> bool:
+        """Returns whether it has a capability.
+
+        An agent of an older version that does not say may have it, but for a sandbox: its users
+        would trust it with code of others.
+        """
+        return bool(self.capabilities.get(name, name != SANDBOX))
 
     def has_packages(self, needs: Needs) -> bool:
         """Returns whether it has each package of neurons that the job needs."""
-        wanted = names(needs.neuron_packages or "[]")
+        wanted = set(needs.requirements.neuron_packages)
         return wanted <= {each.package for each in self.neuron_packages}
 
     def has_more(self, needs: Needs) -> bool:
         """Returns whether it has more than was not enough; one that did not say may have more."""
         return all(
-            name not in self.capabilities or is_more(self.capabilities[name], tried)
-            for name, tried in needs.too_little.items()
+            name not in self.capabilities or is_more(int(self.capabilities[name]), tried)
+            for name, tried in needs.requirements.too_little.items()
         )
 
     def may_have_more(self, needs: Needs) -> bool:
         """Returns whether it has more than was not enough, or would with an empty disk."""
-        totals = {name: self.capabilities.get(TOTALS[name]) for name in needs.too_little}
+        tried = needs.requirements.too_little
+        totals = {name: self.capabilities.get(TOTALS[name]) for name in tried}
         return all(
-            total is None or is_more(total, needs.too_little[name])
-            for name, total in totals.items()
+            total is None or is_more(int(total), tried[name]) for name, total in totals.items()
         )
 
     def can_run(self, needs: Needs) -> bool:
         """Returns whether it has all that a job needs, whether or not it uses the device now."""
         has_device = needs.device in self.device_kinds and self.has_ipus(needs)
-        has_rest = self.has_labels(needs) and self.has_sandbox(needs) and self.has_more(needs)
+        has_rest = self.has_labels(needs) and self.has_software(needs) and self.has_more(needs)
         return has_device and self.has_data(needs) and has_rest and self.has_packages(needs)
 
 
@@ -113,9 +116,3 @@ class KnownAgent:
 def names(text: str) -> frozenset[str]:
     """Returns the names of a JSON array."""
     return frozenset(json.loads(text))
-
-
-@lru_cache(256)  # a claim compares the same few for each queued job
-def _labels(text: str) -> dict[str, str]:
-    labels: dict[str, str] = json.loads(text)
-    return labels

@@ -6,10 +6,8 @@ not signed off, or not installed.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Iterable
-
-from sqlalchemy import select, update
+from dataclasses import replace
 
 from ipulse.spec import ExperimentSpec
 from ipulse_core.errors import InvalidSpec, Problem
@@ -22,7 +20,6 @@ from ipulse_core.spec.neuron_packages import (
 )
 from ipulse_service.agents import registry
 from ipulse_service.db.engine import Database, Transaction
-from ipulse_service.db.tables import agents
 
 
 def check(transaction: Transaction, spec: ExperimentSpec) -> None:
@@ -57,13 +54,10 @@ def signed_off(
 def withdraw(database: Database, allowed: Collection[str]) -> None:
     """Forgets the packages of all agents that the service does not sign off any more."""
     with database.write() as transaction:
-        rows = transaction.connection.execute(select(agents.c.name, agents.c.neuron_packages))
-        for name, text in rows.all():
-            stored = json.loads(text)
-            kept = [each for each in stored if each["package"] in allowed]
-            if kept != stored:
-                statement = update(agents).where(agents.c.name == name)
-                transaction.connection.execute(statement.values(neuron_packages=json.dumps(kept)))
+        for agent in registry.known(transaction):
+            kept = signed_off(agent.neuron_packages, allowed)
+            if kept != agent.neuron_packages:
+                registry.change(transaction, replace(agent, neuron_packages=kept))
 
 
 def _unavailable(name: str, available: Collection[str]) -> str:

@@ -42,15 +42,12 @@ def announce(transaction: Transaction, agent: KnownAgent) -> None:
         "device_kinds": json.dumps(agent.device_kinds),
         "quarantined": json.dumps(agent.quarantined),
         "quarantine_reasons": strict_json.dumps(agent.quarantine_reasons),
-        "capabilities": strict_json.dumps(agent.capabilities),
+        "capabilities": _capabilities(agent),
         "version": agent.version,
         "host": agent.host,
         "ipus": strict_json.dumps(agent.ipus),
         "data_sets": None if sets is None else json.dumps(sorted(sets)),
         "cached": json.dumps(sorted(agent.cached)),
-        "sandbox": agent.sandbox,
-        "sandbox_message": agent.sandbox_message,
-        "neuron_packages": json.dumps([each.to_json() for each in agent.neuron_packages]),
         "seen_at": now,
         "stopped_at": None,
         "since": stays.since if stays else now,
@@ -62,6 +59,12 @@ def announce(transaction: Transaction, agent: KnownAgent) -> None:
     if transaction.connection.execute(known_agent).rowcount == 0:
         transaction.connection.execute(insert(agents).values(name=agent.name, **row))
     _forget_replaced(transaction, agent)
+
+
+def change(transaction: Transaction, agent: KnownAgent) -> None:
+    """Stores what the service found out about what an agent has; its next registration counts."""
+    statement = update(agents).where(agents.c.name == agent.name)
+    transaction.connection.execute(statement.values(capabilities=_capabilities(agent)))
 
 
 def sign_off(transaction: Transaction, name: str) -> None:
@@ -131,7 +134,17 @@ def holders(transaction: Transaction) -> dict[str, list[str]]:
     return found
 
 
+def _capabilities(agent: KnownAgent) -> str:
+    found = {
+        "has": dict(agent.capabilities),
+        "remarks": dict(agent.remarks),
+        "neuron_packages": [each.to_json() for each in agent.neuron_packages],
+    }
+    return strict_json.dumps(found)
+
+
 def _agent(row: Row[Any]) -> KnownAgent:
+    known = json.loads(row.capabilities)
     fault = None
     if row.fault_reason is not None:
         fault = WorkerFault(Reason(row.fault_reason), row.fault_message)
@@ -140,7 +153,8 @@ def _agent(row: Row[Any]) -> KnownAgent:
         device_kinds=tuple(json.loads(row.device_kinds)),
         quarantined=tuple(json.loads(row.quarantined)),
         quarantine_reasons=json.loads(row.quarantine_reasons),
-        capabilities=json.loads(row.capabilities),
+        capabilities=known.get("has", {}),
+        remarks=known.get("remarks", {}),
         host=row.host,
         ipus=json.loads(row.ipus),
         data_sets=None if row.data_sets is None else names(row.data_sets),
@@ -151,9 +165,7 @@ def _agent(row: Row[Any]) -> KnownAgent:
         has_stopped=row.stopped_at is not None,
         fault=fault,
         fault_since=row.fault_since,
-        sandbox=row.sandbox,
-        sandbox_message=row.sandbox_message,
-        neuron_packages=tuple(map(PackageDescription.from_json, json.loads(row.neuron_packages))),
+        neuron_packages=tuple(map(PackageDescription.from_json, known.get("neuron_packages", ()))),
         labels=json.loads(row.labels),
         joined_at=row.joined_at,
         draining_at=row.draining_at,

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from ipulse_service.db.engine import Transaction
 from ipulse_service.http.caller import Caller
 from ipulse_service.jobs.job import JobRow
+from ipulse_service.jobs.queue.needs import Needs
 from ipulse_service.sweeps import repeats
 
 
@@ -18,7 +19,7 @@ def retry_by(caller: Caller) -> Callable[[Transaction, JobRow], JobRow]:
     """
 
     def retry(transaction: Transaction, job: JobRow) -> JobRow:
-        if job.sandbox:
+        if Needs.of_job(job).has_code:
             caller.check_submits_code()
         return repeats.retry_job(transaction, job, caller.name)
 

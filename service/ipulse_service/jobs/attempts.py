@@ -15,7 +15,7 @@ from ipulse_service.jobs import events, finishing, leases, store, transitions
 from ipulse_service.jobs.job import JobRow
 from ipulse_service.jobs.leases import AttemptRow
 from ipulse_service.jobs.losses import counting
-from ipulse_service.jobs.queue import order, too_little
+from ipulse_service.jobs.queue import found_missing, order, too_little
 from ipulse_service.jobs.search import metrics_index
 from ipulse_service.settings import Settings
 
@@ -87,7 +87,8 @@ def conclude(
             transaction, job, OUTCOMES[reason], reason, message, summary=summary
         )
     is_lost = counting.is_loss(job, outcome.reason)
-    is_counted = counting.counts(job, attempt, outcome.reason)
+    was_missing = found_missing.withdraw(transaction, job, attempt, outcome)
+    is_counted = not was_missing and counting.counts(job, attempt, outcome.reason)
     if is_pausing and (is_lost or is_stopped):
         return transitions.move(transaction, job, JobState.PAUSED)
     why_hopeless = too_little.why_hopeless(transaction, job) if outcome.lacking else ""
@@ -111,7 +112,6 @@ def conclude(
     elif is_lost:
         often = f"{job.losses + 1} times in a row without a new checkpoint"
         times = often if job.losses else "once"
-        message = f"{message} The job was lost {times} and is not retried.".lstrip()
         message = f"{message} The job was lost {times} and is not retried.".lstrip()
     return transitions.move(
         transaction, job, OUTCOMES[outcome.reason], outcome.reason, message, summary=summary

@@ -49,10 +49,7 @@ class JobRow(NamedTuple):
     version: int
     ipus: int  # that it attaches; 0: none
     data_set: str | None  # KIND/NAME of files that its agent must have
-    where_labels: str | None  # JSON: labels that its agent must have
-    sandbox: bool  # it has code of users, for which its agent needs a sandbox
-    neuron_packages: str | None  # JSON: packages of neurons that its agent must have
-    tried: str | None  # JSON: what was not enough for it on a worker, by capability
+    requires: str | None  # JSON: requirements that its agent must meet
     tags: str  # a sorted JSON array
     group_name: str | None
     notes: str  # Markdown

@@ -101,9 +101,10 @@ def config_text(config: SweepConfig) -> str:
 
 def _checked_parts(resolved: ResolvedSpec) -> str:
     """Returns the parts of a spec that its admission depends on, as JSON."""
-    needs_network = in_specs.names_op(resolved.spec) or Needs.of_spec(resolved.spec).neuron_packages
+    needs = Needs.of_spec(resolved.spec)
+    needs_network = in_specs.names_op(resolved.spec) or needs.requirements.neuron_packages
     parts = ["data", *(["network"] if needs_network else [])]
-    return strict_json.dumps([resolved.value[part] for part in parts])
+    return strict_json.dumps([needs, *(resolved.value[part] for part in parts)])
 
 
 def check_admission(transaction: Transaction, specs: list[ResolvedSpec]) -> None:

@@ -97,7 +97,13 @@ class Agent:
             return False
         self._host.attempt_begins()
         attempt = AttemptSupervisor(
-            claim, self._settings, self._api, self._warm, self.quarantine, self._host
+            claim,
+            self._settings,
+            self._api,
+            self._warm,
+            self.quarantine,
+            self._host,
+            self._registration.check_again,
         )
         facts = {"job": claim.job_id, "attempt": claim.lease.attempt_id, "number": claim.attempt}
         _log.info("job_claimed", extra={**facts, "wake_up": job_id})

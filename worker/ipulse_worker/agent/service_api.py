@@ -84,7 +84,6 @@ class ServiceAPI(FileTransfers):
             "ipus": dict(inventory.ipus),
             "data_sets": None if inventory.data_sets is None else list(inventory.data_sets),
             **({"cached": list(inventory.cached)} if inventory.cached else {}),
-            **({"sandbox": dict(inventory.sandbox)} if inventory.sandbox else {}),
             **(
                 {"neuron_packages": list(inventory.neuron_packages)}
                 if inventory.neuron_packages
@@ -93,6 +92,7 @@ class ServiceAPI(FileTransfers):
             **({"trouble": trouble.to_json()} if trouble else {}),
             "quarantine_reasons": dict(quarantine_reasons),
             "capabilities": dict(inventory.capabilities),
+            "remarks": dict(inventory.remarks),
         }
         path = "/v1/worker/agents"
         response = self._connections.request("POST", path, json=body)

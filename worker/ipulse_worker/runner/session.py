@@ -12,7 +12,8 @@ from typing import Any, BinaryIO, Callable, Dict, Optional, Union
 import tensorflow as tf
 
 from ipulse_core import strict_json
-from ipulse_core.errors import InvalidInput, IPUlseError, Problem
+from ipulse_core.data_files.errors import LibraryMissing
+from ipulse_core.errors import InvalidInput, IPUlseError, MissingDependency, Problem
 from ipulse_core.events import Assignment, DoneEvent, ReadyEvent
 from ipulse_core.sandbox.unavailable import SandboxUnavailable
 from ipulse_core.spec.single_layers import has_several_programs
@@ -171,6 +172,8 @@ def outcome_of(
         return _done(error.reason, error.message)
     if isinstance(error, SandboxUnavailable):
         return _done(Reason.SANDBOX_UNAVAILABLE, error.message)
+    if isinstance(error, (MissingDependency, LibraryMissing)):
+        return _done(Reason.LIBRARY_UNAVAILABLE, error.message)
     if isinstance(error, PackageUnavailable):
         return _done(Reason.PACKAGE_UNAVAILABLE, error.message)
     if isinstance(error, BrokenPackage):

@@ -119,11 +119,22 @@ def list_agents(at: Address, wide: Wide = False, as_json: AsJSON = False) -> Exi
             f"{agent.last_seen.astimezone():%Y-%m-%d %H:%M:%S}",
             agent.version,
             _written(agent.labels),
+            ",".join(sorted(agent.missing)),
             agent.state_reason,
         )
         for agent in agents
     ]
-    headers = ["NAME", "STATE", "DEVICES", "JOB", "LAST SEEN", "VERSION", "LABELS", "REASON"]
+    headers = [
+        "NAME",
+        "STATE",
+        "DEVICES",
+        "JOB",
+        "LAST SEEN",
+        "VERSION",
+        "LABELS",
+        "LACKS",
+        "REASON",
+    ]
     show_list("agents", [agent.json for agent in agents], headers, rows, as_json, wide)
     unknown = [agent.name for agent in agents if agent.has_unknown_data]
     if unknown and not as_json:

@@ -29,6 +29,7 @@ from ipulse.spec.document.example import example_path
 from ipulse.spec.document.settings import read_spec
 
 OUTPUT = Path("demo-output")
+AGENT_SECONDS = 60.0  # until the agent has checked its machine
 
 
 @dataclass(frozen=True)
@@ -124,6 +125,7 @@ def _run(
             stack.start()
         write(output, f"The service is ready at {stack.url}.")
         with Client(stack.url, token_file=stack.token_path) as client:
+            _await_agent(client)
             with watch.part("submit"):
                 job = client.submit(spec)
             ended = show_progress(client, job, output)
@@ -141,6 +143,15 @@ def _run(
             stack.stop()
     reports = [folder / file.name for file in files if file.role == "report"]
     return DemoResult(ended, folder if files else None, reports[0] if reports else None)
+
+
+def _await_agent(client: Client) -> None:
+    """Wait until the agent has said what it has, so that a spec that needs more is refused."""
+    deadline = time.monotonic() + AGENT_SECONDS
+    while time.monotonic() < deadline:
+        if any(agent.state != "offline" for agent in client.agents()):
+            return
+        time.sleep(0.1)
 
 
 def _summary(result: DemoResult, watch: Stopwatch) -> dict[str, object]:

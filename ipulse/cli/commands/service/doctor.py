@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,7 @@ from ipulse.client.location import find_service
 from ipulse.stack.home import home_folder
 from ipulse.stack.redis_server import describe_redis_server, find_redis_server
 from ipulse_core.build_cache.op_builds import OpBuilds, limits_of_op_builds
+from ipulse_core.capabilities import FIXES, SANDBOX
 from ipulse_core.errors import IPUlseError
 
 LEAST_BYTES = 2**30  # of free disk space for jobs and results
@@ -172,6 +173,7 @@ def _agents(at: Address, packages: list[dict[str, Any]]) -> Iterator[CheckResult
         yield CheckResult("agents", True, "none reports a full disk or another fault")
     present = [agent for agent in agents if agent.state != "offline"]
     yield from sandbox_results(present)
+    yield from software_results(present)
     yield from packages_at_agents(present, packages)
 
 
@@ -185,6 +187,22 @@ def sandbox_results(agents: list[AgentStatus]) -> Iterator[CheckResult]:
         for message, names in sorted(named.items()):
             more = f": {message}" if message else ""
             yield CheckResult("sandbox", True, f"{', '.join(names)}: {text}{more}")
+
+
+def software_results(agents: Sequence[AgentStatus]) -> Iterator[CheckResult]:
+    """Yield what agents lack for jobs, with the remedy; a sandbox has results of its own."""
+    for name in FIXES:
+        if name == SANDBOX:
+            continue
+        lacking = [agent for agent in agents if name in agent.missing]
+        if not lacking:
+            continue
+        names = ", ".join(agent.name for agent in lacking)
+        reasons = "; ".join(sorted({agent.missing[name] for agent in lacking}))
+        has_other = len(lacking) < len(agents)
+        where = "jobs that need it run on other agents" if has_other else "jobs that need it wait"
+        detail = f"{names}: no {name} ({reasons}), so that {where}; fix: {FIXES[name]}"
+        yield CheckResult("agents", has_other, detail)
 
 
 def _check(name: str, examine: Callable[[], str]) -> CheckResult:

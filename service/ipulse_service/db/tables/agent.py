@@ -14,7 +14,8 @@ agents = Table(
     Column("device_kinds", Text, nullable=False),  # a JSON array
     Column("quarantined", Text, nullable=False, server_default="[]"),  # not used now
     Column("quarantine_reasons", Text, nullable=False, server_default="{}"),  # JSON: by kind
-    Column("capabilities", Text, nullable=False, server_default="{}"),  # JSON: by name
+    # JSON: what it has, why it lacks the rest, and packages of neurons that the service signed off.
+    Column("capabilities", Text, nullable=False, server_default="{}"),
     Column("seen_at", BigInteger, nullable=False),
     Column("stopped_at", BigInteger),  # null: it did not sign off after its last registration
     Column("labels", Text, nullable=False, server_default="{}"),  # a JSON object
@@ -29,10 +30,6 @@ agents = Table(
     Column("ipus", Text, nullable=False, server_default="{}"),  # JSON: number by kind, where known
     Column("data_sets", Text),  # a JSON array of KIND/NAME; null: not known
     Column("cached", Text, nullable=False, server_default="[]"),  # JSON: digests of uploaded data
-    Column("sandbox", String(16)),  # for code of users; null: not known
-    Column("sandbox_message", Text, nullable=False, server_default=""),
-    # JSON: descriptions of the packages of neurons that it has and the service signed off.
-    Column("neuron_packages", Text, nullable=False, server_default="[]"),
     Column("since", BigInteger, nullable=False, server_default="0"),  # present without a gap
     Column("fault_reason", String(64)),  # why it can run no job now; null: it can
     Column("fault_message", Text),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from sqlalchemy import (
     BigInteger,
-    Boolean,
     Column,
     ForeignKey,
     Index,
@@ -12,7 +11,6 @@ from sqlalchemy import (
     String,
     Table,
     Text,
-    false,
 )
 
 from ipulse_service.db.tables.base import KEY, metadata
@@ -58,10 +56,7 @@ jobs = Table(
     Column("version", BigInteger, nullable=False, default=1),  # the ETag; +1 with every change
     Column("ipus", Integer, nullable=False, server_default="0"),  # that it attaches; 0: none
     Column("data_set", String(160)),  # KIND/NAME of files that its agent must have
-    Column("where_labels", Text),  # JSON: labels that its agent must have
-    Column("sandbox", Boolean, nullable=False, server_default=false()),  # it has code of users
-    Column("neuron_packages", Text),  # JSON: packages of neurons that its agent must have
-    Column("tried", Text),  # JSON: what was not enough for it, by capability
+    Column("requires", Text),  # JSON: requirements that its agent must meet
     Column("dataset_sha256", String(64), index=True),  # of the uploaded data that it needs
     Column("tags", Text, nullable=False, server_default="[]"),  # a sorted JSON array
     Column("group_name", String(80)),
@@ -78,7 +73,7 @@ jobs = Table(
     Index("ix_jobs_state_device_pk", "state", "device", "pk"),
     Index(  # the head of the queue of a device is found in it
         "ix_jobs_queue",
-        *("state", "device", "priority", "queued_at", "pk", "ipus", "data_set", "where_labels"),
+        *("state", "device", "priority", "queued_at", "pk", "ipus", "data_set"),
         "state_since",
     ),
     Index("ix_jobs_deadline_at", "deadline_at"),

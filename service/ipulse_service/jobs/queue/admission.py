@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
-from ipulse_core.capabilities import UNITS
+from ipulse_core.capabilities import FIXES, TEXTS, UNITS
 from ipulse_core.errors import InvalidInput, Problem
 from ipulse_core.spec.neuron_packages import VARIABLE
 from ipulse_service.agents import registry
@@ -65,16 +64,17 @@ def misfit(known: Collection[KnownAgent], needs: Needs) -> InvalidInput:
         problems.append(_no_such_data(with_device, needs))
     if not any(agent.has_labels(needs) for agent in with_device):
         problems.append(_no_such_labels(with_device, needs))
-    if not any(agent.has_sandbox(needs) for agent in with_device):
-        problems.append(_no_sandbox(with_device))
+    for name in needs.requirements.software:
+        if not any(agent.may_have(name) for agent in with_device):
+            problems.append(_no_software(with_device, name))
     if not any(agent.has_packages(needs) for agent in with_device):
         problems.append(_no_packages(needs))
     if not any(agent.has_more(needs) for agent in with_device):
         problems.append(_too_little(with_device, needs))
-    return NoMatchingAgent(problems or [_no_such_combination(needs)])
+    return NoMatchingAgent(problems or [_no_such_combination(with_device, needs)])
 
 
-def _no_such_combination(needs: Needs) -> Problem:
+def _no_such_combination(with_device: Sequence[KnownAgent], needs: Needs) -> Problem:
     wanted, cures = [], []
     if needs.ipus:
         wanted.append(f"{needs.ipus} IPUs")
@@ -82,21 +82,23 @@ def _no_such_combination(needs: Needs) -> Problem:
     if needs.data_set is not None:
         wanted.append(f"the data set {needs.data_set}")
         cures.append("put the data set into the data directory of another worker")
-    if needs.where_labels:
-        wanted.append(f"the labels {_written(json.loads(needs.where_labels))}")
+    requirements = needs.requirements
+    if requirements.labels:
+        wanted.append(f"the labels {_written(requirements.labels)}")
         cures.append("change device.where")
-    if needs.sandbox:
-        wanted.append("a sandbox for code of users")
-        cures.append("install bubblewrap on such a worker")
-    if needs.neuron_packages:
-        wanted.append(f"the packages of neurons {', '.join(json.loads(needs.neuron_packages))}")
+    for name in requirements.software:
+        if not all(agent.may_have(name) for agent in with_device):
+            wanted.append(TEXTS[name])
+            cures.append(FIXES[name])
+    if requirements.neuron_packages:
+        wanted.append(f"the packages of neurons {', '.join(requirements.neuron_packages)}")
         cures.append("install them on such a worker")
-    if needs.too_little:
+    if requirements.too_little:
         wanted.append(too_little_text(needs))
         cures.append("free the disk of such a worker")
     detail = f"no agent has all of: {', '.join(wanted)}. Change one: {', or '.join(cures)}"
     pointer = "/device/kind"
-    if needs.ipus or needs.where_labels:
+    if needs.ipus or requirements.labels:
         pointer = "/device/ipus" if needs.ipus else "/device/where"
     return Problem(pointer, "no_such_combination", detail)
 
@@ -107,7 +109,7 @@ def _no_such_labels(with_device: Iterable[KnownAgent], needs: Needs) -> Problem:
     more = f"; and {len(found) - NAMES} others" if len(found) > NAMES else ""
     detail = (
         f"no agent with the device {needs.device} has the labels "
-        f"{_written(json.loads(needs.where_labels or '{}'))}; they have: {listed}{more}. Labels "
+        f"{_written(needs.requirements.labels)}; they have: {listed}{more}. Labels "
         "come with the token with which an agent joins (ipulse agent token --labels)"
     )
     return Problem("/device/where", "no_such_labels", detail)
@@ -140,23 +142,23 @@ def _no_such_data(with_device: Iterable[KnownAgent], needs: Needs) -> Problem:
     return Problem("/data/name", "no_such_data_set", detail)
 
 
-def _no_sandbox(with_device: Iterable[KnownAgent]) -> Problem:
+def _no_software(with_device: Iterable[KnownAgent], name: str) -> Problem:
     agents = list(with_device)
-    reason = next((agent.sandbox_message for agent in agents if agent.sandbox_message), "")
-    cure = "install bubblewrap on a worker and start its agent again"
-    silent = [agent.name for agent in agents if agent.sandbox is None]
+    reason = next((agent.remarks[name] for agent in agents if agent.remarks.get(name)), "")
+    fix = f"{FIXES[name]}; its agent finds it within five minutes, or when it is started again"
+    silent = [agent.name for agent in agents if name not in agent.capabilities]
     if silent:
         reason = reason or f"{silent[0]} does not say whether it has one"
-        cure = f"upgrade agents of older versions, or {cure}"
+        fix = f"upgrade agents of older versions, or {fix}"
     detail = (
-        "no agent with this device has a sandbox for code of users"
-        f"{f' ({reason})' if reason else ''}: {cure}; `ipulse doctor` shows which agents have one"
+        f"no agent with this device has {TEXTS[name]}{f' ({reason})' if reason else ''}: {fix}; "
+        "`ipulse doctor` shows which agents have it"
     )
-    return Problem("/device/kind", "no_sandbox", detail)
+    return Problem("/device/kind", f"no_{name.replace('-', '_')}", detail)
 
 
 def _no_packages(needs: Needs) -> Problem:
-    names = ", ".join(json.loads(needs.neuron_packages or "[]"))
+    names = ", ".join(needs.requirements.neuron_packages)
     detail = (
         f"no agent with this device has the packages of neurons {names}: the owner of the service "
         f"installs them on a worker, lists them there in {VARIABLE} and starts its agent again"
@@ -174,9 +176,8 @@ def _too_little(with_device: Iterable[KnownAgent], needs: Needs) -> Problem:
 
 def too_little_text(needs: Needs) -> str:
     """Returns what a job needs, by what was not enough for it on a worker."""
-    return " and ".join(
-        f"more than {tried:,} {UNITS[name]}" for name, tried in sorted(needs.too_little.items())
-    )
+    amounts = sorted(needs.requirements.too_little.items())
+    return " and ".join(f"more than {tried:,} {UNITS[name]}" for name, tried in amounts)
 
 
 def amounts(agents: Iterable[KnownAgent], needs: Needs) -> str:
@@ -185,7 +186,7 @@ def amounts(agents: Iterable[KnownAgent], needs: Needs) -> str:
         (
             (agent.capabilities[name], UNITS[name], agent.name)
             for agent in agents
-            for name in needs.too_little
+            for name in needs.requirements.too_little
             if name in agent.capabilities
         ),
         reverse=True,

@@ -1,20 +1,20 @@
-"""The needs of a job: a kind of device, a number of IPUs, a data set, and labels."""
+"""The needs of a job: a kind of device, a number of IPUs, a data set, and its requirements."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
-from functools import lru_cache
+from collections.abc import Iterator
 from typing import NamedTuple
 
-from ipulse.spec import AnySpec, NpzData, PoplarProgramSpec, Recording
-from ipulse_core import strict_json
+from ipulse.spec import AnySpec, DigitsData, ExperimentSpec, NpzData, PoplarProgramSpec, Recording
+from ipulse_core.capabilities import COMPILER, H5PY, KERNELS, NIR, SANDBOX, SCIKIT_LEARN
 from ipulse_core.data_sets import key_of
 from ipulse_core.op_manifest.layer import op_layers
 from ipulse_core.spec.neuron_packages import package_names
 from ipulse_service.jobs.job import JobRow
+from ipulse_service.jobs.queue.requirements import NOTHING, Requirements
 
 _ONLY_COMPILES = ("PRE_COMPILE", "NEVER")  # connection types that attach no device
+_HDF5 = ("shd", "ssc")  # kinds of data in HDF5 files
 
 
 class Needs(NamedTuple):
@@ -24,22 +24,26 @@ class Needs(NamedTuple):
     ipus: int = 0  # that it attaches; 0: none
     data_set: str | None = None  # KIND/NAME of files in the agent's data directory
     starts: bool = False  # from a stored file: of another job, an upload or a package
-    where_labels: str | None = None  # labels that the agent must have, as sorted JSON
-    sandbox: bool = False  # it has code of users
-    neuron_packages: str | None = None  # packages of neurons, as sorted JSON
-    tried: str | None = None  # what was not enough on a worker, as sorted JSON
+    requires: str | None = None  # its requirements as JSON
 
     @property
-    def too_little(self) -> Mapping[str, int]:
-        """What was not enough on a worker, by capability."""
-        return _amounts(self.tried) if self.tried else {}
+    def requirements(self) -> Requirements:
+        """The requirements of the job."""
+        return Requirements.of_text(self.requires) if self.requires else NOTHING
+
+    @property
+    def has_code(self) -> bool:
+        """True for a job with code of users."""
+        return SANDBOX in self.requirements.software
 
     @classmethod
     def of_spec(cls, spec: AnySpec) -> Needs:
         """Returns the needs of a spec."""
+        labels = dict(spec.device.where or {})
+        software = tuple(sorted(set(_software(spec))))
         if isinstance(spec, PoplarProgramSpec):
-            labels = _as_text(spec.device.where)
-            return cls(spec.device.kind, spec.device.ipus, where_labels=labels, sandbox=True)
+            requires = Requirements(labels=labels, software=software).to_text()
+            return cls(spec.device.kind, spec.device.ipus, requires=requires)
         device, data = spec.device, spec.data
         ipus = 0
         if device.kind != "cpu" and device.connection_type not in _ONLY_COMPILES:
@@ -47,38 +51,32 @@ class Needs(NamedTuple):
         data_set = None
         if isinstance(data, (NpzData, Recording)) and data.dataset is None:
             data_set = key_of(data.kind, data.name)
-        has_ops = bool(op_layers(spec.network))
-        packages = sorted(package_names(spec.network))
-        return cls(
-            device.kind,
-            ipus,
-            data_set,
-            where_labels=_as_text(device.where),
-            sandbox=has_ops,
-            neuron_packages=strict_json.dumps(packages) if packages else None,
-        )
+        packages = tuple(sorted(package_names(spec.network)))
+        requirements = Requirements(labels=labels, software=software, neuron_packages=packages)
+        return cls(device.kind, ipus, data_set, requires=requirements.to_text())
 
     @classmethod
     def of_job(cls, job: JobRow) -> Needs:
         """Returns the needs that were stored when the job was submitted."""
         starts = job.start_from is not None
-        return cls(
-            job.device,
-            job.ipus,
-            job.data_set,
-            starts,
-            job.where_labels,
-            job.sandbox,
-            job.neuron_packages,
-            job.tried,
-        )
+        return cls(job.device, job.ipus, job.data_set, starts, job.requires)
 
 
-@lru_cache(256)  # a claim compares the same few for each queued job
-def _amounts(text: str) -> dict[str, int]:
-    amounts: dict[str, int] = json.loads(text)
-    return amounts
-
-
-def _as_text(where: Mapping[str, str]) -> str | None:
-    return strict_json.dumps(dict(sorted(where.items()))) if where else None
+def _software(spec: AnySpec) -> Iterator[str]:
+    """Yields the software of a worker that a spec needs."""
+    if not isinstance(spec, ExperimentSpec):  # a program
+        yield from (COMPILER, SANDBOX)
+        return
+    kinds = {layer.kind for layer in spec.network.layers}
+    has_equations = any(getattr(layer, "neuron", None) is not None for layer in spec.network.layers)
+    if op_layers(spec.network):
+        yield from (COMPILER, SANDBOX)
+    if spec.device.kind != "cpu" or has_equations or kinds & {"equations", "package"}:
+        yield COMPILER
+    else:
+        yield KERNELS
+    yield NIR  # every training leaves its network as a NIR file
+    if isinstance(spec.data, DigitsData):
+        yield SCIKIT_LEARN
+    if spec.data.kind in _HDF5:
+        yield H5PY

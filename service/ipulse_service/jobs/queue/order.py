@@ -26,10 +26,7 @@ _FIRST = (
 _ENTRY = (
     *(jobs.c[name] for name in ("priority", "queued_at", "pk", "device", "ipus", "data_set")),
     jobs.c.start_from.is_not(None),
-    jobs.c.where_labels,
-    jobs.c.sandbox,
-    jobs.c.neuron_packages,
-    jobs.c.tried,
+    jobs.c.requires,
     jobs.c.state_since,
 )
 # Built once: building a statement takes SQLAlchemy longer than the database takes to run it.
@@ -55,25 +52,13 @@ class QueuedJob(NamedTuple):
     ipus: int
     data_set: str | None
     starts: bool
-    where_labels: str | None
-    sandbox: bool
-    neuron_packages: str | None
-    tried: str | None
+    requires: str | None
     state_since: int
 
     @property
     def needs(self) -> Needs:
         """The needs of the job."""
-        return Needs(
-            self.device,
-            self.ipus,
-            self.data_set,
-            self.starts,
-            self.where_labels,
-            self.sandbox,
-            self.neuron_packages,
-            self.tried,
-        )
+        return Needs(self.device, self.ipus, self.data_set, self.starts, self.requires)
 
     @property
     def place(self) -> tuple[int, int, int]:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
+from dataclasses import replace
 
-from ipulse_core import strict_json
 from ipulse_core.capabilities import TOTALS
 from ipulse_service.agents import registry
 from ipulse_service.db.engine import Transaction
@@ -17,13 +16,19 @@ from ipulse_service.jobs.queue.needs import Needs
 
 def note(transaction: Transaction, job: JobRow, lacking: Mapping[str, int]) -> JobRow:
     """Stores at a job what was not enough for it; the greatest amount that was tried counts."""
-    known: dict[str, int] = json.loads(job.tried) if job.tried else {}
+    requirements = Needs.of_job(job).requirements
+    known = requirements.too_little
     more = {name: amount for name, amount in lacking.items() if name in TOTALS}
     merged = {name: max(known.get(name, 0), amount) for name, amount in more.items()}
     if not merged or merged.items() <= known.items():
         return job
-    text = strict_json.dumps(dict(sorted((known | merged).items())))
-    return store.update(transaction, job, job._replace(tried=text))
+    changed = replace(requirements, too_little={**known, **merged})
+    return store.update(transaction, job, job._replace(requires=changed.to_text()))
+
+
+def forgotten(job: JobRow) -> str | None:
+    """Returns the requirements of a job without what was not enough for it."""
+    return replace(Needs.of_job(job).requirements, too_little={}).to_text()
 
 
 def why_hopeless(transaction: Transaction, job: JobRow) -> str:
@@ -32,7 +37,7 @@ def why_hopeless(transaction: Transaction, job: JobRow) -> str:
     One with a larger disk counts, however full it is now: the job waits for it.
     """
     needs = Needs.of_job(job)
-    if not needs.too_little:
+    if not needs.requirements.too_little:
         return ""
     known = admission.without_replaced(registry.known(transaction), transaction.now)
     fitting = [agent for agent in known if needs.device in agent.device_kinds]
@@ -41,5 +46,5 @@ def why_hopeless(transaction: Transaction, job: JobRow) -> str:
     has = admission.amounts(fitting, needs)
     return (
         f"The job needs {admission.too_little_text(needs)}, more than any worker has ({has}): free "
-        "the disk of a worker, or start one with more, and submit the job again."
+        "the disk of a worker, or start one with more, and retry the job."
     )

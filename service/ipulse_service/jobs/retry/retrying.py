@@ -9,7 +9,7 @@ from ipulse_service.db.engine import Transaction
 from ipulse_service.files import artifacts
 from ipulse_service.jobs import events, store, transitions
 from ipulse_service.jobs.job import JobRow
-from ipulse_service.jobs.queue import admission
+from ipulse_service.jobs.queue import admission, too_little
 from ipulse_service.jobs.queue.needs import Needs
 from ipulse_service.jobs.retry import dependents
 
@@ -34,7 +34,7 @@ def retry(transaction: Transaction, job: JobRow, retried_by: str) -> list[JobRow
         retried_at=transaction.now,
         retried_run_ms=job.run_ms,
         losses=0,
-        tried=None,
+        requires=too_little.forgotten(job),
         summary=None,
         due_at=None,
         finish_by=None,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from ipulse_service.agents.known_agent import KnownAgent
 from ipulse_service.db import tables
 from ipulse_service.jobs.queue import admission
 from ipulse_service.jobs.queue.needs import Needs
+from ipulse_service.jobs.queue.requirements import Requirements
 from tests.service.http.routes.test_queue import announce, waits
 from tests.service.http.routes.test_scheduling import submit
 from tests.service.http.routes.test_submission import check_problem
@@ -188,18 +190,23 @@ def test_a_registration_that_makes_no_sense_is_refused(
     check_problem(alone.worker.post("/v1/worker/agents", json=body), 422)
 
 
+SANDBOXED = Requirements(software=("sandbox",))
+SITE = {"site": "b"}
+MISSING = {"sandbox": False}
+
+
 @pytest.mark.parametrize(
     ("needs", "pointer"),
     [
-        (Needs("cpu", data_set="npz/mine", sandbox=True), "/device/kind"),
-        (Needs("cpu", where_labels='{"site":"b"}', sandbox=True), "/device/where"),
+        (Needs("cpu", data_set="npz/mine", requires=SANDBOXED.to_text()), "/device/kind"),
+        (Needs("cpu", requires=replace(SANDBOXED, labels=SITE).to_text()), "/device/where"),
     ],
 )
 def test_the_place_of_a_combination_is_in_the_spec(needs: Needs, pointer: str) -> None:
     agents = [
-        KnownAgent("a", ("cpu",), data_sets=frozenset(["npz/mine"]), sandbox="missing"),
-        KnownAgent("b", ("cpu",), labels={"site": "b"}, sandbox="missing"),
-        KnownAgent("c", ("cpu",), data_sets=frozenset(), sandbox="bubblewrap"),
+        KnownAgent("a", ("cpu",), data_sets=frozenset(["npz/mine"]), capabilities=MISSING),
+        KnownAgent("b", ("cpu",), labels=SITE, capabilities=MISSING),
+        KnownAgent("c", ("cpu",), data_sets=frozenset(), capabilities={"sandbox": "bubblewrap"}),
     ]
     [problem] = admission.misfit(agents, needs).problems
     assert (problem.code, problem.pointer) == ("no_such_combination", pointer)

@@ -150,11 +150,10 @@ def test_the_sandbox_for_code_of_users_is_said(
         program.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
     monkeypatch.setenv("IPULSE_SANDBOX", variable)
-    found = read(settings, None).sandbox
-    assert found is not None
-    assert found["state"] == state
-    is_watched = "watched, not limited" in found["message"]
-    assert bool(found["message"]) is (state == "missing" or is_watched)
+    found = read(settings, None)
+    assert found.capabilities["sandbox"] == (False if state == "missing" else state)
+    message = found.remarks.get("sandbox", "")
+    assert bool(message) is (state == "missing" or "watched, not limited" in message)
 
 
 @pytest.mark.parametrize(
@@ -179,20 +178,19 @@ def test_ipus_over_fabric_need_a_network_that_is_allowed(
     monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
     monkeypatch.setenv("IPUOF_VIPU_API_HOST", "127.0.0.1")
     monkeypatch.setenv("IPULSE_IPU_SANDBOX_NETWORK", network)
-    found = InventoryReader(replace(settings, device_kinds=kinds), {}).read().sandbox
-    assert found is not None
-    assert found["state"] == state, found
-    assert ("IPULSE_IPU_SANDBOX_NETWORK=1" in found["message"]) == (state == "missing")
+    found = InventoryReader(replace(settings, device_kinds=kinds), {}).read()
+    assert found.capabilities["sandbox"] == (False if state == "missing" else state), found
+    why = found.remarks.get("sandbox", "")
+    assert ("IPULSE_IPU_SANDBOX_NETWORK=1" in why) == (state == "missing")
 
 
 def test_a_runner_without_the_probe_has_none(
     settings: AgentSettings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "PROBE", "no_such_module")
-    found = read(settings, None).sandbox
-    assert found is not None
-    assert found["state"] == "missing"
-    assert "no_such_module" in found["message"]
+    found = read(settings, None)
+    assert found.capabilities["sandbox"] is False
+    assert "no_such_module" in found.remarks["sandbox"]
 
 
 def test_packages_of_neurons_that_are_signed_off_are_said(

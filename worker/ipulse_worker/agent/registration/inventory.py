@@ -14,6 +14,7 @@ from types import MappingProxyType
 from typing import Any
 
 from ipulse_core import data_sets
+from ipulse_core.capabilities import SANDBOX, Capability
 from ipulse_core.ipu import EMULATED_IPUS, EMULATED_IPUS_VARIABLE
 from ipulse_core.limits import CONTROL_CHARACTERS
 from ipulse_core.messages import MAX_DATA_SETS
@@ -21,6 +22,7 @@ from ipulse_core.worker_faults import MAX_MESSAGE
 from ipulse_worker.agent.datasets.dataset_cache import DatasetCache
 from ipulse_worker.agent.registration.machine_commands import MachineCommands
 from ipulse_worker.agent.registration.repeated import RepeatedQuestion
+from ipulse_worker.agent.registration.software_probe import Software, SoftwareProbe
 from ipulse_worker.agent.settings import AgentSettings
 
 COUNT_COMMAND = ("gc-info", "--ipu-count")  # uses no device, so that it may run at any time
@@ -47,10 +49,9 @@ class Inventory:
     ipus: Mapping[str, int] = field(default_factory=dict)  # number by kind, where it is known
     data_sets: tuple[str, ...] | None = None  # KIND/NAME, sorted; None if there are too many
     cached: tuple[str, ...] = ()  # digests of uploaded data sets, some if there are very many
-    # State and message of the sandbox for code of users; None: not asked.
-    sandbox: Mapping[str, str] | None = None
     neuron_packages: tuple[Mapping[str, Any], ...] = ()  # descriptions of those signed off here
-    capabilities: Mapping[str, Any] = field(default_factory=dict)  # by name, where known
+    capabilities: Mapping[str, Capability] = field(default_factory=dict)  # by name, where known
+    remarks: Mapping[str, str] = field(default_factory=dict)  # why some are missing, or limited
 
 
 class InventoryReader:
@@ -70,10 +71,13 @@ class InventoryReader:
             self._probe_sandbox, lambda sandbox: sandbox["state"] != "missing"
         )
         self._packages = RepeatedQuestion(self._probe_packages)
+        self._probe = SoftwareProbe(settings, self._commands)
+        self._software = RepeatedQuestion(self._probe.ask, lambda software: not software.missing)
         self._questions: tuple[RepeatedQuestion[Any], ...] = (
             self._real_ipus,
             self._sandbox,
             self._packages,
+            self._software,
         )
         self._has_asked = False
 
@@ -87,15 +91,24 @@ class InventoryReader:
         cache = DatasetCache(self._settings.dataset_cache, self._settings.dataset_cache_bytes)
         cached = tuple(cache.digests()[:MAX_CACHED])
         found = self._find_data_sets()
+        software = self._software.answer or Software()
+        sandbox = _sandbox_capability(self._sandbox.answer)
         return Inventory(
             host=socket.gethostname(),
             ipus=self._ipus(),
             data_sets=found,
             cached=cached,
-            sandbox=self._sandbox.answer,
             neuron_packages=self._packages.answer or (),
-            capabilities=room,
+            capabilities={**software.capabilities, **sandbox.capabilities, **room},
+            remarks={**software.missing, **sandbox.missing},
         )
+
+    def check_again(self) -> None:
+        """Check more thoroughly with the next `read`: a job lacked what should be there."""
+        self._probe.must_import = True
+        for question in (self._software, self._sandbox, self._packages):
+            question.ask_again()
+        self._has_asked = False
 
     def _ask(self) -> None:
         """Ask the machine: everything at first, later one question at a time.
@@ -203,6 +216,16 @@ class InventoryReader:
             _log.warning("data_left_out", extra=named)
         self._outside = outside
         return tuple(found) if len(found) <= MAX_DATA_SETS else None
+
+
+def _sandbox_capability(answer: Mapping[str, str] | None) -> Software:
+    """Returns what the probe of the sandbox said as a capability with a remark."""
+    if answer is None:
+        return Software()
+    state, message = answer["state"], answer["message"]
+    return Software(
+        {SANDBOX: False if state == "missing" else state}, {SANDBOX: message} if message else {}
+    )
 
 
 def _number(text: str | int) -> int | None:

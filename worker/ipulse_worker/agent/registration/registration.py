@@ -79,6 +79,11 @@ class Registration:
         """Renew the registration at once, because something has changed."""
         self._wake.set()
 
+    def check_again(self) -> None:
+        """Check this machine's software and announce it: a job lacked what should be there."""
+        self._inventory.check_again()
+        self._wake.set()
+
     def _run(self) -> None:
         pause = 0.0
         is_registered = True

@@ -39,6 +39,10 @@ class RepeatedQuestion(Generic[_Answer]):
         """Return whether it is time to ask."""
         return self._clock() >= self._due
 
+    def ask_again(self) -> None:
+        """Make the question due: its answer proved wrong."""
+        self._due = -float("inf")
+
     def ask(self) -> None:
         """Ask; a former answer stays if there is none now."""
         answer = self._ask()

@@ -9,10 +9,12 @@ from __future__ import annotations
 import logging
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 from ipulse_core.attempt_outcome import AttemptOutcome
+from ipulse_core.capabilities import LACKED
 from ipulse_core.errors import IPUlseError, NotFound, StaleToken
 from ipulse_core.events import PROTOCOL, Assignment, DoneEvent, ProgressEvent
 from ipulse_core.states import COUNTED, Phase, Reason
@@ -53,7 +55,9 @@ class AttemptSupervisor:
         warm: WarmRunnerPool,
         quarantine: Quarantine,
         host: HostCheck,
+        on_lack: Callable[[], None],
     ) -> None:
+        """Prepare the attempt; `on_lack` is called if this machine lacked what it announces."""
         self._claim = claim
         self._claimed = time.monotonic()
         self._settings = settings
@@ -61,6 +65,7 @@ class AttemptSupervisor:
         self._warm = warm
         self._quarantine = quarantine
         self._host = host
+        self._on_lack = on_lack
         self._lease = claim.lease
         self._inbox = Inbox()
         self.unreported: AttemptOutcome | None = None  # what the service does not know yet
@@ -153,6 +158,8 @@ class AttemptSupervisor:
         jobs for it.
         """
         directory = self._settings.work_dir / self._lease.attempt_id
+        if outcome.reason in LACKED:
+            self._on_lack()
         lacking = self._host.lacking(outcome, directory)
         quarantined = self._quarantine.record(
             self._claim.device_kind, outcome.reason, outcome.message

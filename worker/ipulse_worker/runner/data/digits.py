@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Tuple
 
 import numpy as np
 
+from ipulse_core.data_files.errors import LibraryMissing
 from ipulse_core.spec.derived_values import input_channels
 from ipulse_worker.runner.data.binning import Binning
 from ipulse_worker.runner.data.dataset import (
     Dataset,
-    DataUnavailable,
     LoadProgress,
     divided,
     hold_out,
@@ -35,7 +35,7 @@ def load(data: DigitsData, progress: LoadProgress) -> Dataset:
     """Return the data set, which is equal on every machine.
 
     Raises:
-        DataUnavailable: scikit-learn cannot be imported. Exceptions of `progress` are not caught.
+        LibraryMissing: scikit-learn cannot be imported. Exceptions of `progress` are not caught.
         DataInvalid: a class would have no sample to validate or none to train.
     """
     images, labels = scans()
@@ -70,14 +70,14 @@ def scans() -> Tuple[np.ndarray, np.ndarray]:
     """Return images float64 `[1797, 8, 8]` in [0, 1] and labels int32 `[1797]`.
 
     Raises:
-        DataUnavailable: scikit-learn cannot be imported.
+        LibraryMissing: scikit-learn cannot be imported.
     """
     try:
         from sklearn.datasets import load_digits
 
         scans = load_digits()
     except (ImportError, OSError) as error:
-        raise DataUnavailable(
+        raise LibraryMissing(
             f"the digits come with scikit-learn, which cannot be imported ({error}): install the "
             "worker's requirements, or `pip install scikit-learn`, into the runner's environment"
         ) from error

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Annotated
 
 from fastapi import APIRouter, Header, Response
@@ -10,7 +11,6 @@ from fastapi.responses import JSONResponse
 
 from ipulse_core import messages
 from ipulse_service.agents import drains, joining, neuron_packages, registry, sessions
-from ipulse_service.agents.known_agent import KnownAgent
 from ipulse_service.files import artifacts
 from ipulse_service.http import log_context as log
 from ipulse_service.http import problems
@@ -34,6 +34,7 @@ from ipulse_service.http.schemas.agents.worker import (
 from ipulse_service.http.schemas.agents.worker_requests import ClaimRequest
 from ipulse_service.jobs.job import JobRow
 from ipulse_service.jobs.queue import claims
+from ipulse_service.jobs.queue.needs import Needs
 from ipulse_service.jobs.start.start_file import StartFile
 from ipulse_service.ops import job_ops
 
@@ -68,25 +69,9 @@ def register_agent(
     """Registers an agent and what it has; agents repeat this to stay registered."""
     caller.check_agent(request.agent)
     version = user_agent.removeprefix(messages.AGENT_PREFIX)
-    agent = KnownAgent(
-        name=request.agent,
-        device_kinds=tuple(request.device_kinds),
-        quarantined=tuple(request.quarantined),
-        quarantine_reasons=request.quarantine_reasons,
-        capabilities=request.capabilities,
-        version=version if version != user_agent else "",
-        host=request.host,
-        ipus=request.ipus,
-        data_sets=None if request.data_sets is None else frozenset(request.data_sets),
-        cached=frozenset(request.cached),
-        fault=request.trouble.fault() if request.trouble else None,
-        sandbox=request.sandbox.state if request.sandbox else None,
-        sandbox_message=request.sandbox.message if request.sandbox else "",
-        neuron_packages=neuron_packages.signed_off(
-            [each.description() for each in request.neuron_packages],
-            state.settings.neuron_packages,
-        ),
-    )
+    agent = request.known_agent(version if version != user_agent else "")
+    signed_off = neuron_packages.signed_off(agent.neuron_packages, state.settings.neuron_packages)
+    agent = replace(agent, neuron_packages=signed_off)
     with state.database.write() as transaction:
         registry.announce(transaction, agent)
         if caller.agent and session:
@@ -141,7 +126,8 @@ def claim_job(
             request.fence or "",
         )
         checkpoint = artifacts.latest_checkpoint(transaction, claim.job)
-        used = job_ops.of_job(transaction, claim.job.pk) if claim.job.sandbox else []
+        has_code = Needs.of_job(claim.job).has_code
+        used = job_ops.of_job(transaction, claim.job.pk) if has_code else []
     log.bind(job=claim.job.id, attempt=claim.attempt.id)
     return ClaimedAttempt(
         job_id=claim.job.id,

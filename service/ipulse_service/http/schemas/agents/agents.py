@@ -7,8 +7,9 @@ from typing import Self
 from pydantic import BaseModel, Field
 
 from ipulse.models import StrictModel, unit
+from ipulse_core.capabilities import SANDBOX, Capability
 from ipulse_core.states import Reason
-from ipulse_service.agents.known_agent import KnownAgent, SandboxState
+from ipulse_service.agents.known_agent import KnownAgent
 from ipulse_service.agents.roster import AgentState, DeviceState, Holding, ListedAgent
 from ipulse_service.db.engine import rfc3339
 from ipulse_service.http.schemas.agents.neuron_packages import (
@@ -34,7 +35,8 @@ _AGENT = {
     "labels": {"site": "b"},
     "version": "0.2.0",
     "host": "worker-1",
-    "capabilities": {"disk_bytes": 210_453_397_504, "disk_total_bytes": 499_963_174_912},
+    "capabilities": {"compiler": False, "sandbox": "bubblewrap", "disk_bytes": 210_453_397_504},
+    "remarks": {"compiler": "install one (Debian: apt-get install g++)"},
     "ipus": {"ipu": 4},
     "data_sets": ["npz/mine", "shd/shd"],
     "joined_at": "2026-01-31T11:00:00.000Z",
@@ -98,18 +100,19 @@ class AgentFaultInfo(BaseModel):
 class SandboxInfo(BaseModel):
     """The sandbox of an agent for code of users."""
 
-    state: SandboxState = Field(
-        description="bubblewrap: in a sandbox; off: without one, which its operator chose; "
-        "missing: it runs no code of users."
+    state: str = Field(
+        description="The name of its driver, such as bubblewrap: in a sandbox; off: without one, "
+        "which its operator chose; missing: it runs no code of users."
     )
     message: str = Field(description="Why it is missing.")
 
     @classmethod
     def of(cls, agent: KnownAgent) -> Self | None:
         """Returns the model of an agent's sandbox, if it said so."""
-        if agent.sandbox is None:
+        driver = agent.capabilities.get(SANDBOX)
+        if driver is None:
             return None
-        return cls(state=agent.sandbox, message=agent.sandbox_message)
+        return cls(state=str(driver or "missing"), message=agent.remarks.get(SANDBOX, ""))
 
 
 class AgentInfo(BaseModel):
@@ -131,9 +134,14 @@ class AgentInfo(BaseModel):
     labels: dict[str, str]
     version: str = Field(description="Its version of IPUlse; empty if it did not say.")
     host: str = Field(description="Its machine; empty if it did not say.")
-    capabilities: dict[str, int] = Field(
-        description="What it has for jobs, where it said so: `disk_bytes` and `inodes` that are "
-        "free while no job runs, and the totals of that disk."
+    capabilities: dict[str, Capability] = Field(
+        description="What it has for jobs, where it said so: `compiler`, `kernels`, `sandbox` "
+        "(the name of its driver, `off`, or false), `nir`, `h5py`, `scikit-learn`; `cores`, "
+        "`memory_bytes`, `disk_bytes` and `inodes` that are free while no job runs, and the totals "
+        "of that disk."
+    )
+    remarks: dict[str, str] = Field(
+        description="Why it lacks capabilities, or how they are limited, by name."
     )
     ipus: dict[str, int] = Field(description="Number of IPUs by kind, where it is known.")
     data_sets: list[str] | None = Field(
@@ -172,6 +180,7 @@ class AgentInfo(BaseModel):
             version=agent.version,
             host=agent.host,
             capabilities=dict(agent.capabilities),
+            remarks=dict(agent.remarks),
             ipus=dict(agent.ipus),
             data_sets=None if agent.data_sets is None else sorted(agent.data_sets),
             joined_at=rfc3339(agent.joined_at),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Literal
 
 from ipulse.models import Field, Integer, ListOf, StrictModel, Text, few
+from ipulse_core.capabilities import SANDBOX
 from ipulse_core.manifest import SHA256
 from ipulse_core.messages import (
     MAX_DATA_SETS,
@@ -12,7 +13,7 @@ from ipulse_core.messages import (
 from ipulse_core.spec.neuron_packages import MAX_PACKAGES
 from ipulse_core.states import Reason
 from ipulse_core.worker_faults import MAX_MESSAGE, WorkerFault
-from ipulse_service.agents.known_agent import SandboxState
+from ipulse_service.agents.known_agent import KnownAgent
 from ipulse_service.http.schemas.agents.neuron_packages import (
     PACKAGE_EXAMPLE,
     NeuronPackageInfo,
@@ -24,6 +25,7 @@ MAX_IPUS = 1_000_000
 DataSet = Annotated[Text, Field(max_length=160)]
 _Cached = Annotated[Text, Field(pattern=SHA256)]
 CapabilityName = Annotated[Text, Field(max_length=64)]
+CapabilityValue = bool | Annotated[Integer, Field(ge=0, le=2**62)] | CapabilityName
 _DataSets = Annotated[ListOf[DataSet], Field(max_length=MAX_DATA_SETS), few(MAX_DATA_SETS)]
 
 
@@ -49,7 +51,7 @@ class AgentSandbox(StrictModel):
 
     model_config = example(state="missing", message="bubblewrap is not installed")
 
-    state: SandboxState = Field(
+    state: Literal["bubblewrap", "off", "missing"] = Field(
         description="bubblewrap: there is one; off: its operator runs code of users without one; "
         "missing: it runs no code of users."
     )
@@ -66,13 +68,13 @@ class AgentRegistration(StrictModel):
         device_kinds=["cpu", "ipu"],
         quarantined=["ipu"],
         quarantine_reasons={"ipu": "This worker does not use its ipu for 300 s: partition_reset."},
-        capabilities={"disk_bytes": 210_453_397_504, "disk_total_bytes": 499_963_174_912},
+        capabilities={"compiler": True, "sandbox": False, "cores": 8},
+        remarks={"sandbox": "bubblewrap is not installed"},
         trouble=TROUBLE,
         host="worker-1",
         ipus={"ipu": 4},
         data_sets=["npz/mine", "shd/shd"],
         cached=["0f" * 32],
-        sandbox={"state": "bubblewrap", "message": ""},
         neuron_packages=[PACKAGE_EXAMPLE],
     )
 
@@ -101,15 +103,22 @@ class AgentRegistration(StrictModel):
     cached: Annotated[ListOf[_Cached], Field(max_length=1000), few(1000)] = Field(
         default=(), description="SHA-256 of the uploaded data sets that the agent keeps."
     )
-    capabilities: dict[CapabilityName, Annotated[Integer, Field(ge=0, le=2**62)]] = Field(
+    capabilities: dict[CapabilityName, CapabilityValue] = Field(
         default={},
         max_length=64,
-        description="What the machine has for jobs, where it is known: `disk_bytes` and `inodes` "
-        "that are free while no job runs, and the totals of that disk.",
+        description="What the machine has for jobs, where it is known: `compiler`, `kernels`, "
+        "`sandbox` (the name of its driver, `off`, or false), `nir`, `h5py`, `scikit-learn`; "
+        "`cores`, `memory_bytes`, `disk_bytes` and `inodes` that are free while no job runs, and "
+        "the totals of that disk.",
+    )
+    remarks: dict[CapabilityName, Annotated[Text, Field(max_length=MAX_MESSAGE)]] = Field(
+        default={},
+        max_length=64,
+        description="Why it lacks capabilities, or how they are limited, by name.",
     )
     sandbox: AgentSandbox | None = Field(
         default=None,
-        description="The sandbox for code of users; null: not known, so that it gets no such jobs.",
+        description="The sandbox for code of users, of agents before protocol 8.",
     )
     neuron_packages: Annotated[
         ListOf[NeuronPackageInfo], Field(max_length=MAX_PACKAGES), few(MAX_PACKAGES)
@@ -118,3 +127,26 @@ class AgentRegistration(StrictModel):
         description="Packages of neurons that its administrator signed off; those that the service "
         "does not sign off are ignored.",
     )
+
+    def known_agent(self, version: str) -> KnownAgent:
+        """Returns the agent, with its packages of neurons that the service may not sign off."""
+        capabilities, remarks = dict(self.capabilities), dict(self.remarks)
+        if self.sandbox is not None and SANDBOX not in capabilities:
+            is_missing = self.sandbox.state == "missing"
+            capabilities[SANDBOX] = False if is_missing else self.sandbox.state
+            remarks[SANDBOX] = self.sandbox.message
+        return KnownAgent(
+            name=self.agent,
+            device_kinds=tuple(self.device_kinds),
+            quarantined=tuple(self.quarantined),
+            quarantine_reasons=self.quarantine_reasons,
+            capabilities=capabilities,
+            remarks=remarks,
+            neuron_packages=tuple(each.description() for each in self.neuron_packages),
+            version=version,
+            host=self.host,
+            ipus=self.ipus,
+            data_sets=None if self.data_sets is None else frozenset(self.data_sets),
+            cached=frozenset(self.cached),
+            fault=self.trouble.fault() if self.trouble else None,
+        )

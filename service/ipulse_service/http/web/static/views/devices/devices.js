@@ -84,10 +84,18 @@ class DevicesView extends View {
         ${badge(device.state === "agent_busy" ? "agent busy" : device.state, DEVICE_KINDS[device.state] ?? "cancelled")}
         ${device.holds ? html`<a href="/jobs/${device.holds.job_id}">${device.holds.job_id.slice(4, 12)}</a> <span class="soft small">since ${ago(device.holds.since)}</span>` : nothing}</li>`)}</ul>
       ${Object.keys(agent.labels).length ? html`<p>${Object.entries(agent.labels).map(([name, value]) => html`<span class="tag">${name}=${value}</span> `)}</p>` : nothing}
+      ${lacks(agent)}
       ${agent.neuron_packages?.length ? html`<div class="packages"><h3>Packages of neurons</h3><ul>${agent.neuron_packages.map(packageLine)}</ul></div>` : nothing}
       ${agent.data_sets?.length ? html`<p class="soft small">Data: ${agent.data_sets.join(", ")}</p>` : nothing}
     </section>`;
   }
+}
+
+/** What the agent's machine lacks for jobs, and why. */
+function lacks({ capabilities = {}, remarks = {} }) {
+  const names = Object.keys(capabilities).filter((name) => capabilities[name] === false);
+  if (!names.length) return nothing;
+  return html`<div class="packages"><h3>Lacks</h3><ul>${names.map((name) => html`<li>${name} <span class="soft small about">${said(remarks[name] ?? "")}</span></li>`)}</ul></div>`;
 }
 
 function packageLine({ package: reference, version, parameters }) {

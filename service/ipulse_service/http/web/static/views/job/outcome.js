@@ -17,6 +17,7 @@ const HINTS = {
   out_of_memory: "Use a smaller training.batch_size, fewer data.steps or smaller layers, or a worker with more memory.",
   build_failed: "The log has the compiler's whole output.",
   sandbox_unavailable: "Install bubblewrap on the workers, then retry it.",
+  library_unavailable: "Install the Python package that the message names into the runner's environment.",
   package_unavailable: "Install the package of neurons on the workers, and list it in IPULSE_NEURON_PACKAGES there.",
   diverged: "Lower training.optimizer.learning_rate, or set training.gradient_clipping.",
   data_unavailable: "Put the data set into the data directory of a worker, or upload it.",
