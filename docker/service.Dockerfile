@@ -1,6 +1,7 @@
 # The HTTP side: sole owner of the database and of the artifact store.
 #   docker build -f docker/service.Dockerfile -t ipulse-service .
-# BASE may be any image of Debian 12, for instance a mirror's.
+# BASE may be any image of Debian 12, for instance a mirror's, or one named by its digest:
+#   --build-arg BASE=debian:12-slim@sha256:DIGEST
 ARG BASE=debian:12-slim
 
 FROM ${BASE} AS python

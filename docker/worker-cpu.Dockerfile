@@ -1,18 +1,21 @@
-# The worker that trains on CPUs: the agent, the runner and the C++ kernels, ready compiled.
+# The worker that trains on CPUs: the agent, the runner, the C++ kernels, ready compiled, and what jobs
+# need in addition: a compiler for equations, custom ops, programs and the emulator, and bubblewrap.
 #   docker build -f docker/worker-cpu.Dockerfile -t ipulse-worker-cpu .
-# BASE may be any image of Debian 12, for instance a mirror's.
+# BASE may be any image of Debian 12, for instance a mirror's, or one named by its digest:
+#   --build-arg BASE=debian:12-slim@sha256:DIGEST
 ARG BASE=debian:12-slim
 
 FROM ${BASE} AS python
 RUN apt-get update \
-    && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends python3 \
+    && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends \
+        bubblewrap g++ mount python3 util-linux \
     && rm -rf /var/lib/apt/lists/*
 
-# The compiler stays behind here. The kernels choose among instruction sets when they start, so
-# what this stage builds runs on whatever CPU the worker gets.
+# The kernels choose among instruction sets when they start, so that what this stage builds runs on
+# whatever CPU the worker gets.
 FROM python AS packages
 RUN apt-get update \
-    && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends ca-certificates g++ python3-venv
+    && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends ca-certificates python3-venv
 COPY requirements/bootstrap.txt requirements/worker-cpu.txt /build/
 RUN python3 -m venv /build/bootstrap \
     && /build/bootstrap/bin/python -m pip install --no-cache-dir --require-hashes -r /build/bootstrap.txt
@@ -39,7 +42,7 @@ COPY docker/entrypoint docker/worker-health /usr/local/bin/
 ENV PATH=/opt/ipulse/bin:/usr/local/bin:/usr/bin:/bin \
     PYTHONUNBUFFERED=1 \
     PYTHONDONTWRITEBYTECODE=1 \
-    IPULSE_CACHE=/opt/kernels \
+    IPULSE_CACHE=/var/lib/ipulse/cache \
     IPULSE_WORK_DIR=/var/lib/ipulse/work \
     IPULSE_WORKER_TOKEN_FILE=/run/secrets/worker-token
 WORKDIR /app

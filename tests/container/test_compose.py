@@ -78,8 +78,16 @@ class TestDockerfiles:
         assert "\nUSER ipulse\n" in stage
         assert "\nHEALTHCHECK " in stage
 
-    def test_leaves_compilers_and_installers_behind(self, dockerfile: Path) -> None:
-        assert not re.search(r"g\+\+|apt-get|pip install", final_stage(dockerfile))
+    def test_leaves_installers_behind(self, dockerfile: Path) -> None:
+        assert not re.search(r"apt-get|pip install", final_stage(dockerfile))
+
+    def test_only_the_worker_has_what_jobs_need(self, dockerfile: Path) -> None:
+        """The last stage begins with the stage `python`."""
+        assert final_stage(dockerfile).startswith("python\n")
+        stages = re.split(r"^FROM ", dockerfile.read_text("utf-8"), flags=re.MULTILINE)
+        installed = next(stage for stage in stages if stage.startswith("${BASE} AS python"))
+        for package in ("g++", "bubblewrap"):
+            assert (package in installed) is (dockerfile.stem == "worker-cpu")
 
     def test_starts_from_a_base_that_can_be_replaced(self, dockerfile: Path) -> None:
         assert re.search(
