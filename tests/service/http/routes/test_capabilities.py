@@ -65,7 +65,7 @@ def lacks(attempt: Attempt, reason: str, message: str = "it is gone") -> dict[st
     return job
 
 
-DIGITS = {"data": {"kind": "digits", "samples": 50, "steps": 4}}
+DIGITS = {"data": {"kind": "digits", "samples": 50, "steps": 10}}
 
 
 @pytest.mark.parametrize(
