@@ -149,11 +149,11 @@ def test_the_op_that_a_job_started_from_becomes_one_of_its_ops(url: str) -> None
         transaction.connection.execute(insert(ops), op)
     migrations.upgrade(database)
     with database.read() as transaction:
-        kept = select(jobs.c.id, jobs.c.start_sha256, jobs.c.sandbox).order_by(jobs.c.id)
+        kept = select(jobs.c.id, jobs.c.start_sha256, jobs.c.requires).order_by(jobs.c.id)
         assert [tuple(row) for row in transaction.connection.execute(kept)] == [
-            ("job_0", None, True),
-            ("job_1", digest, False),
-            ("job_2", digest, False),
+            ("job_0", None, '{"software":["compiler","sandbox"]}'),
+            ("job_1", digest, None),
+            ("job_2", digest, None),
         ]
         used = select(jobs.c.id, job_ops.c.name, job_ops.c.sha256, job_ops.c.size).join(jobs)
         assert transaction.connection.execute(used).all() == [("job_0", "pool_op", digest, 7)]

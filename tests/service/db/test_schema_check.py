@@ -137,7 +137,7 @@ def test_a_revision_that_does_not_fit_changes_nothing_and_is_one_sentence(
     _run(database, "UPDATE alembic_version SET version_num = '0035'")
     with pytest.raises(Unavailable, match="revision 0035") as raised:
         migrations.upgrade(database)
-    assert "neuron_packages" in raised.value.message
+    assert "capabilities" in raised.value.message
     with database.read() as transaction:
         check_schema(transaction.connection)
         kept = transaction.connection.execute(text("SELECT version_num FROM alembic_version"))
