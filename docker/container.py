@@ -12,18 +12,22 @@ if TYPE_CHECKING:
 
 DEADLINE_SECONDS = 60  # until a container has to be healthy, or gone after SIGTERM
 
-# Enters a root file system the way a hardened container is entered.
+# Enters a root file system the way a hardened container is entered. It is not a chroot, inside of
+# which the kernel makes no user namespaces, and so no sandbox.
 ENTER = """
-root=$1 state=$2 secrets=$3 hosts=$4 user=$5; shift 5
+root=$1 state=$2 secrets=$3 hosts=$4 user=$5 tmp=$6; shift 6
 mount --bind "$root" "$root"
 mount -t proc proc "$root/proc"
-mount -t tmpfs tmpfs "$root/tmp"
+mount -t tmpfs -o "nosuid,nodev,$tmp" tmpfs "$root/tmp"
 mount --rbind /dev "$root/dev"
 mount --bind "$state" "$root/var/lib/ipulse"
 mount --bind "$secrets" "$root/run/secrets"
 mount --bind "$hosts" "$root/etc/hosts"
 mount -o remount,bind,ro "$root"
-exec chroot "$root" setpriv --reuid "$user" --regid "$user" --clear-groups --no-new-privs \
+cd "$root"
+pivot_root . .
+umount -l .
+exec setpriv --reuid "$user" --regid "$user" --clear-groups --no-new-privs \
     --bounding-set=-all --inh-caps=-all env -i --chdir=/app "$@"
 """
 
@@ -53,7 +57,9 @@ class Container:
         variables = [*self.config["Env"]]
         variables += [f"{name}={value}" for name, value in self.service["environment"].items()]
         uid, _ = self._ids()
-        places = [self.root, self.state, self.secrets, self.trial.hosts, uid]
+        has_exec = any(place.endswith(":exec") for place in self.service["tmpfs"])
+        tmp = "exec" if has_exec else "noexec"  # as an engine mounts it
+        places = [self.root, self.state, self.secrets, self.trial.hosts, uid, tmp]
         return [
             *self.trial.inside,
             *("unshare", "--mount", "--propagation", "private", "bash", "-euc", ENTER, "enter"),

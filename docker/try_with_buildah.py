@@ -142,14 +142,17 @@ class Trial:
         self.wait_until_healthy("redis", process, check, output)
 
     def _inspect(self, container: Container) -> None:
-        """Checks user, read-only root, capabilities and missing compilers from inside."""
+        """Checks user, read-only root, capabilities, and which tools there are, from inside."""
         probe = (
             "id -un; touch /app/x 2>&1 || true; grep CapBnd /proc/self/status; "
-            "command -v g++ gcc cc pip || echo no compiler, no installer"
+            "for tool in g++ bwrap pip; do "
+            "command -v $tool >/dev/null && echo has $tool || echo no $tool; done"
         )
+        has = "has" if container.name == "worker-cpu" else "no"
+        tools = (f"{has} g++", f"{has} bwrap", "no pip")
         seen = self._output(*container.command("sh", "-c", probe)[len(self.inside) :])
         print(f"{container.name}: {'; '.join(seen.split(chr(10)))}")
-        for expected in ("ipulse", "Read-only file system", "0000000000000000", "no compiler"):
+        for expected in ("ipulse", "Read-only file system", "0000000000000000", *tools):
             if expected not in seen:
                 sys.exit(f"{container.name} is not hardened: no {expected!r} in the line above")
 

@@ -33,6 +33,7 @@ EQUATIONS = {"kind": "equations", "neurons": 8, "neuron": lif()}
 @pytest.fixture(autouse=True)
 def no_other_agents(service: InProcess) -> Iterator[None]:
     """Remove the agents of other tests, which may have more."""
+    service.wait_until_ready()
     yield
     for agent in service.user.get("/v1/agents").json()["agents"]:
         service.worker.post("/v1/worker/sign-off", json={"agent": agent["name"]})
@@ -98,7 +99,9 @@ def test_what_nobody_has_is_refused_with_the_fix(service: InProcess) -> None:
     having(service, "whole")
     job = submit(service, **DIGITS)
     refused(service, "bare")
-    assert claim(service, "whole", "cpu").claim["job_id"] == job["id"]
+    attempt = claim(service, "whole", "cpu")
+    assert attempt.claim["job_id"] == job["id"]
+    assert attempt.complete()["state"] == "succeeded"
 
 
 def test_an_absent_agent_may_have_it(service: InProcess) -> None:
@@ -110,6 +113,8 @@ def test_an_absent_agent_may_have_it(service: InProcess) -> None:
     assert waiting["reason"] == "no_match"
     assert "scikit-learn" in waiting["detail"]
     assert "whole" in waiting["detail"]
+    having(service, "whole", host="elsewhere")
+    assert claim(service, "whole", "cpu").complete()["state"] == "succeeded"
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,7 @@ FULL = "/work/att/weights.npz: No space left on device."
 @pytest.fixture(autouse=True)
 def no_other_agents(service: InProcess) -> Iterator[None]:
     """Remove the agents of other tests, which may have more."""
+    service.wait_until_ready()
     yield
     for agent in service.user.get("/v1/agents").json()["agents"]:
         service.worker.post("/v1/worker/sign-off", json={"agent": agent["name"]})

@@ -12,13 +12,8 @@ from ipulse_service.http import problems
 from ipulse_service.http.auth import open_to
 from ipulse_service.http.dependencies import State
 from ipulse_service.http.payloads import JSONRoute
-from ipulse_service.http.schemas.agents.agents import (
-    AgentInfo,
-    AgentList,
-    DeviceInfo,
-    DeviceList,
-    DrainRequest,
-)
+from ipulse_service.http.schemas.agents.agents import AgentInfo, AgentList, DrainRequest
+from ipulse_service.http.schemas.agents.devices import DeviceInfo, DeviceList
 
 router = APIRouter(prefix="/v1", tags=["agents"], route_class=JSONRoute)
 _log = logging.getLogger(__name__)

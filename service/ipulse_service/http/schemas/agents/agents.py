@@ -10,7 +10,7 @@ from ipulse.models import StrictModel, unit
 from ipulse_core.capabilities import SANDBOX, Capability
 from ipulse_core.states import Reason
 from ipulse_service.agents.known_agent import KnownAgent
-from ipulse_service.agents.roster import AgentState, DeviceState, Holding, ListedAgent
+from ipulse_service.agents.roster import AgentState, Holding, ListedAgent
 from ipulse_service.db.engine import rfc3339
 from ipulse_service.http.schemas.agents.neuron_packages import (
     PACKAGE_EXAMPLE,
@@ -20,7 +20,7 @@ from ipulse_service.http.schemas.base import ATTEMPT_ID, JOB_ID, TROUBLE, Timest
 
 LONGEST_DRAIN_SECONDS = 30 * 86_400
 
-_HELD = {
+HELD = {
     "job_id": JOB_ID,
     "attempt_id": ATTEMPT_ID,
     "device": "ipu",
@@ -43,17 +43,10 @@ _AGENT = {
     "last_seen": "2026-01-31T12:10:00.000Z",
     "draining_since": "2026-01-31T12:09:00.000Z",
     "drain_until": "2026-01-31T13:00:00.000Z",
-    "holds": _HELD,
+    "holds": HELD,
     "sandbox": {"state": "bubblewrap", "message": ""},
     "neuron_packages": [PACKAGE_EXAMPLE],
     "fault": {**TROUBLE, "since": "2026-01-31T12:05:00.000Z"},
-}
-_DEVICE = {
-    "agent": "worker-1",
-    "kind": "ipu",
-    "state": "busy",
-    "labels": {"site": "b"},
-    "holds": _HELD,
 }
 
 
@@ -202,42 +195,6 @@ class AgentList(BaseModel):
     model_config = example(agents=[_AGENT])
 
     agents: list[AgentInfo]
-
-
-class DeviceInfo(BaseModel):
-    """A kind of device of one agent, and the job that uses it."""
-
-    agent: str
-    kind: str
-    state: DeviceState = Field(
-        description="agent_busy: free, but its agent runs a job on another kind of device."
-    )
-    labels: dict[str, str] = Field(description="Those of the agent.")
-    holds: HeldJob | None
-
-    @classmethod
-    def of(cls, listed: ListedAgent) -> list[Self]:
-        """Returns the models of an agent's devices."""
-        agent = listed.agent
-        states = {kind: listed.device_state(kind) for kind in agent.device_kinds}
-        return [
-            cls(
-                agent=agent.name,
-                kind=kind,
-                state=state,
-                labels=dict(agent.labels),
-                holds=HeldJob.of(listed.holding) if state == "busy" else None,
-            )
-            for kind, state in states.items()
-        ]
-
-
-class DeviceList(BaseModel):
-    """The devices of all agents that were seen in the last week."""
-
-    model_config = example(devices=[_DEVICE])
-
-    devices: list[DeviceInfo]
 
 
 class DrainRequest(StrictModel):
