@@ -15,6 +15,7 @@ from typing import Any, NoReturn
 from rich.console import Console
 from rich.text import Text
 
+from ipulse.times import shown_text
 from ipulse_core.errors import InvalidInput, Problem
 from ipulse_core.input_files.folder import InputFolder
 
@@ -113,13 +114,13 @@ def show_facts(facts: Iterable[Sequence[str]]) -> None:
 
 
 def minute_text(time: datetime) -> str:
-    """Format a time in this machine's zone, without seconds."""
-    return f"{time.astimezone():%Y-%m-%d %H:%M}"
+    """Format a time in this machine's zone, with the offset and without seconds."""
+    return shown_text(time)
 
 
 def second_text(time: datetime) -> str:
-    """Format a time in this machine's zone, to the second."""
-    return f"{time.astimezone():%Y-%m-%d %H:%M:%S}"
+    """Format a time in this machine's zone, with the offset, to the second."""
+    return shown_text(time, seconds=True)
 
 
 def jobs_text(count: int) -> str:

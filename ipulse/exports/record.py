@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from ipulse.client import Artifact, Client, Job, JobEvent
-from ipulse.client.times import time_of
 from ipulse.spec import parse_job_spec
 from ipulse.spec.flat import Setting, flat_settings
+from ipulse.times import time_of
 
 
 @dataclass(frozen=True)

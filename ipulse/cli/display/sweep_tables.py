@@ -9,8 +9,8 @@ from ipulse.cli.display.progress import duration
 from ipulse.cli.tables import least_varied_first, show_table
 from ipulse.cli.terminal import second_text, show_facts
 from ipulse.client import SweepStatus, SweepTrial
-from ipulse.client.times import time_of
 from ipulse.sweeps.file import name_of
+from ipulse.times import time_of
 from ipulse_core import strict_json
 from ipulse_core.ids import short_id
 from ipulse_core.numbers import plain_number

@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any
 
 from ipulse.client import Client
-from ipulse.client.times import time_of
+from ipulse.times import shown_text, time_of
 from ipulse_core.errors import IPUlseError
 from ipulse_core.ids import short_id
 from ipulse_core.states import JobState
@@ -50,8 +50,8 @@ def awaited_job(waiting: Mapping[str, Any] | None) -> str:
 
 
 def time_text(time: datetime) -> str:
-    """Format a time in this machine's zone."""
-    return time.astimezone().strftime("%Y-%m-%d %H:%M:%S %Z")
+    """Format a time in this machine's zone, with the offset."""
+    return shown_text(time, seconds=True)
 
 
 @contextmanager

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from ipulse.client.times import time_of
+from ipulse.times import time_of
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from ipulse.client.times import time_of
+from ipulse.times import sent_text, time_of, zone_parameter
 from ipulse_core.errors import InvalidInput, Problem
 
 _LISTED = 100  # known names in a message
@@ -31,6 +31,7 @@ class JobSearch:
             **{name: text for name, text in given.items() if text},
             **({"count": "true"} if self.count else {}),
             **({"waiting_on": "true"} if self.waiting_on else {}),
+            **zone_parameter(self.query),
         }
 
 
@@ -63,7 +64,7 @@ class JobSelection:
     query: str = ""  # in the search language
 
     def parameters(self) -> dict[str, Any]:
-        """Return the query parameters. Raises InvalidInput for a time without a time zone."""
+        """Return the query parameters; times without a time zone are local."""
         lists = {
             "state": self.states,
             "device": self.devices,
@@ -73,9 +74,10 @@ class JobSelection:
         times = {"created_after": self.created_after, "created_before": self.created_before}
         return {
             **{name: list(values) for name, values in lists.items() if values},
-            **{name: _text(name, time) for name, time in times.items() if time is not None},
+            **{name: sent_text(time) for name, time in times.items() if time is not None},
             **({"all": "true"} if self.every else {}),
             **({"q": self.query} if self.query else {}),
+            **zone_parameter(self.query),
         }
 
 
@@ -110,10 +112,3 @@ class BatchResult:
         unchanged = max(0, self.matched - changed - later.remaining)
         counts = {"changed": changed, "unchanged": unchanged, "remaining": later.remaining}
         return BatchResult.from_json({**self.json, **counts})
-
-
-def _text(name: str, time: datetime) -> str:
-    if time.tzinfo is None:
-        detail = f"the time needs a time zone; got {time.isoformat()}"
-        raise InvalidInput([Problem(f"/{name}", "no_time_zone", detail)], "the time is ambiguous")
-    return time.isoformat()

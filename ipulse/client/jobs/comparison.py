@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ipulse.client.transport.api_call import JSON_CONTENT, APICall, object_in
+from ipulse.times import zone_parameter
 from ipulse_core import strict_json
 
 
@@ -19,6 +20,6 @@ def compare(
     if jobs is not None:
         body["jobs"] = list(jobs)
     if query is not None:
-        body["q"] = query
+        body.update({"q": query, **zone_parameter(query)})
     content = strict_json.dumps(body).encode()
     return APICall("POST", "/v1/jobs:compare", object_in, headers=JSON_CONTENT, content=content)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from ipulse.client.times import time_of
+from ipulse.times import time_of
 from ipulse_core.states import JobState
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime
 from typing import Annotated, Any
 
 from fastapi import Depends, Header, Path, Response
-from pydantic import BeforeValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field
 from pydantic_core import PydanticCustomError
 from starlette.concurrency import run_in_threadpool
 
@@ -16,11 +17,14 @@ from ipulse_service.agents import versions
 from ipulse_service.http.caller import Caller
 from ipulse_service.http.state import AppState, get_caller, get_state
 from ipulse_service.jobs import leases
+from ipulse_service.jobs.search.values import zone_of
 
 MAX_WAIT_SECONDS = 30  # of most responses that wait for a change
 
 _INTEGER = re.compile(r"-?[0-9]+")
-_RFC3339 = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ][0-9:.]+([Zz]|[+-][0-9]{2}:[0-9]{2})")
+_RFC3339 = re.compile(
+    r"[0-9]{4}-[0-9]{2}-[0-9]{2}([Tt ][0-9:.]+([Zz]|[+-][0-9]{2}:[0-9]{2})?)?", re.ASCII
+)
 _WAIT = re.compile(r"(?:^|[,;])\s*wait\s*=\s*\"?([0-9]{1,9})\"?\s*(?:[,;]|$)", re.IGNORECASE)
 
 
@@ -39,6 +43,26 @@ def written_as(form: re.Pattern[str], code: str, detail: str) -> BeforeValidator
 DIGITS = written_as(_INTEGER, "int_parsing", "must be an integer in decimal digits, such as 20")
 RFC3339 = written_as(
     _RFC3339, "datetime_parsing", "must be a time such as 2026-01-31T12:00:00Z (RFC 3339)"
+)
+
+
+def _in_utc(moment: datetime) -> datetime:
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+
+
+def _known_zone(name: str) -> str:
+    try:
+        zone_of(name)
+    except ValueError as error:
+        raise PydanticCustomError("unknown_time_zone", "{why}", {"why": str(error)}) from None
+    return name
+
+
+UTCTime = Annotated[datetime, AfterValidator(_in_utc), RFC3339]  # without an offset it is UTC
+TimeZone = Annotated[str, Field(max_length=64), AfterValidator(_known_zone)]
+TIME_ZONE_ABOUT = (
+    "Zone of times in `q` that have none: a name such as `Asia/Kolkata`, or an offset such as "
+    "`+05:30`."
 )
 
 

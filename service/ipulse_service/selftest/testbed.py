@@ -14,8 +14,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, TypeVar
 
-from ipulse.client.times import time_of
 from ipulse.stack.stack import Stack
+from ipulse.times import time_of
 from ipulse_core.checkout import import_paths
 from ipulse_core.errors import Unavailable
 from ipulse_service.selftest.broker import Broker

@@ -12,7 +12,7 @@ from rich.console import Console
 from ipulse.cli.display.figures import metric_line, metric_rows, numbered
 from ipulse.cli.display.progress import JobProgress, duration
 from ipulse.client import Job, JobEvent
-from ipulse.client.times import time_of
+from ipulse.times import time_of
 from ipulse_core.build_cache.progress import BuildProgress
 from tests.ipulse.client import samples
 

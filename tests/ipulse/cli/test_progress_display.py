@@ -6,7 +6,7 @@ import dataclasses
 
 from ipulse.cli.display.progress import JobProgress
 from ipulse.client import Job
-from ipulse.client.times import time_of
+from ipulse.times import time_of
 from tests.ipulse.cli.test_progress import EPOCH, METRIC, build_event, drawn, event, progress
 from tests.ipulse.client import samples
 

@@ -10,7 +10,7 @@ import typer
 from ipulse.cli.exits import Exit
 from ipulse.cli.options import Address, AsJSON, Wide, Yes, addressed
 from ipulse.cli.tables import show_list
-from ipulse.cli.terminal import confirm, emit, minute_text, say, show, show_done
+from ipulse.cli.terminal import confirm, emit, minute_text, say, second_text, show, show_done
 from ipulse.client.administration.resources import AgentStatus
 from ipulse.client.location import is_local_url
 from ipulse_core.errors import InvalidInput, Problem, Unavailable
@@ -116,7 +116,7 @@ def list_agents(at: Address, wide: Wide = False, as_json: AsJSON = False) -> Exi
             agent.state,
             ",".join(agent.device_kinds),
             agent.job_id or "",
-            f"{agent.last_seen.astimezone():%Y-%m-%d %H:%M:%S}",
+            second_text(agent.last_seen),
             agent.version,
             _written(agent.labels),
             ",".join(sorted(agent.missing)),
@@ -157,7 +157,7 @@ def list_devices(at: Address, wide: Wide = False, as_json: AsJSON = False) -> Ex
             device.kind,
             device.state,
             device.job_id or "",
-            f"{device.since.astimezone():%Y-%m-%d %H:%M:%S}" if device.since else "",
+            second_text(device.since) if device.since else "",
             _written(device.labels),
         )
         for device in devices

@@ -105,6 +105,7 @@ def delete_op(
 
 def _whole(reference: str, client: Client) -> str:
     """Return a reference with its whole digest. Raises NotFound if several ops begin so."""
+    reference = reference.rstrip("…")  # the mark of a cut cell
     name, _, digits = reference.partition("@sha256:")
     if not LEAST_DIGITS <= len(digits) < DIGEST_DIGITS:
         return reference

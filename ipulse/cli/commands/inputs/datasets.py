@@ -87,7 +87,7 @@ def list_datasets(at: Address, wide: Wide = False, as_json: AsJSON = False) -> E
             _count(version, "channels"),
             _count(version, "classes"),
             size_text(version.size),
-            f"{version.created_at.astimezone():%Y-%m-%d}",
+            minute_text(version.created_at),
         )
         for version in found
     ]

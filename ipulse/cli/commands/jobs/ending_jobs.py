@@ -23,7 +23,7 @@ from ipulse.cli.options import (
 )
 from ipulse.cli.terminal import confirm, emit, jobs_text, say, show
 from ipulse.client import Artifact, BatchResult, Client, Job, JobSelection
-from ipulse.client.times import time_of
+from ipulse.times import time_of
 from ipulse_core.errors import Conflict, InvalidInput, Problem
 
 LISTED = 10  # jobs that a question names

@@ -19,7 +19,7 @@ from ipulse.cli.options import Address, AsJSON, Wide, addressed, names_in
 from ipulse.cli.tables import show_list
 from ipulse.cli.terminal import say, second_text, show
 from ipulse.client import Job
-from ipulse.client.times import time_of
+from ipulse.times import time_of
 from ipulse_core.errors import InvalidInput, Problem
 from ipulse_core.numbers import plain_number
 from ipulse_core.states import JobState

@@ -16,7 +16,7 @@ from ipulse.cli.newest_job import find_newest
 from ipulse.cli.options import Address, AsJSON, JobId, addressed
 from ipulse.cli.terminal import emit, show, show_facts
 from ipulse.client import Job
-from ipulse.client.times import time_of
+from ipulse.times import time_of
 from ipulse_core.limits import HIGHEST_PRIORITY, LOWEST_PRIORITY
 from ipulse_core.numbers import plain_number
 

@@ -14,7 +14,7 @@ from ipulse.cli.sweep_reference import SweepId, find_newest_sweep
 from ipulse.cli.tables import show_list
 from ipulse.cli.terminal import emit, say, second_text
 from ipulse.client import Client, SweepStatus
-from ipulse.client.times import time_of
+from ipulse.times import time_of
 from ipulse_core.errors import NotFound
 from ipulse_core.ids import short_id
 

@@ -6,6 +6,7 @@ import difflib
 import operator
 import re
 from collections.abc import Callable
+from datetime import UTC, tzinfo
 from typing import Any
 
 from sqlalchemy import ColumnElement, and_, exists, false, func, not_, or_
@@ -50,13 +51,19 @@ _COMPARE: dict[str, Callable[[Any, Any], Clause]] = {
 _SPECIAL = re.compile(r"[\\%_]")
 
 
-def clause_of(term: Term, transaction: Transaction, vocabulary: Vocabulary) -> Clause:
-    """Returns the condition on a row of `jobs` that a query states. Raises InvalidQuery."""
-    return _Clauses(transaction, vocabulary).of(term)
+def clause_of(
+    term: Term, transaction: Transaction, vocabulary: Vocabulary, zone: tzinfo = UTC
+) -> Clause:
+    """Returns the condition on a row of `jobs` that a query states. Raises InvalidQuery.
+
+    Times without a zone are in `zone`.
+    """
+    return _Clauses(transaction, vocabulary, zone).of(term)
 
 
 class _Clauses:
-    def __init__(self, transaction: Transaction, vocabulary: Vocabulary) -> None:
+    def __init__(self, transaction: Transaction, vocabulary: Vocabulary, zone: tzinfo) -> None:
+        self._zone = zone
         self._now = transaction.now
         self._transaction = transaction
         self._vocabulary = vocabulary
@@ -187,7 +194,7 @@ class _Clauses:
         return or_(expression.is_(None), expression == "") if is_text else expression.is_(None)
 
     def _time(self, column: Any, sign: str, value: QueryText, name: str) -> Clause:
-        begin, end = map(calendar.stored, time_span(value, name))
+        begin, end = map(calendar.stored, time_span(value, name, self._zone))
         if sign == "=":
             return and_(column >= begin, column <= max(begin, end - 1))
         if sign == ">":

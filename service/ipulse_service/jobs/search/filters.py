@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from datetime import UTC, tzinfo
 from typing import Any
 
 from sqlalchemy import ColumnElement, cast, func
@@ -43,6 +44,7 @@ class JobFilter:
     id_prefix: str = ""  # job_ and hexadecimal digits
     group: str | None = None  # the name of a group
     query: Term | None = None  # in the search language
+    zone: tzinfo = UTC  # of times in the query that have none
 
     @property
     def looks_inside(self) -> bool:
@@ -77,7 +79,7 @@ class JobFilter:
     def other_clauses(self, transaction: Transaction) -> Iterator[ColumnElement[bool]]:
         """Yields SQL clauses of the query, and on values inside specs. Raises InvalidQuery."""
         if self.query is not None:
-            yield clause_of(self.query, transaction, Vocabulary(transaction))
+            yield clause_of(self.query, transaction, Vocabulary(transaction), self.zone)
         dialect = transaction.connection.dialect.name
         holds = _holds_in_postgresql if dialect == "postgresql" else _holds_in_sqlite
         for label in self.labels:

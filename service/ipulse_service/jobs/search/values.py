@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import math
 import re
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta, timezone, tzinfo
 from typing import NamedTuple
+from zoneinfo import ZoneInfo
 
 from ipulse_service.jobs.search.terms import QueryText, invalid
 
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?")
 _DURATION = re.compile(r"(\d{1,9}(?:\.\d{1,6})?)(ms|s|m|h|d|w)?")
 _SECONDS = {"ms": 0.001, None: 1, "s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
+_OFFSET = re.compile(r"([+-])(\d{2}):([0-5]\d)")
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 
 
@@ -46,20 +48,38 @@ def seconds_in(value: QueryText, name: str) -> float:
     return float(match[1]) * _SECONDS[match[2]]
 
 
-def time_span(value: QueryText, name: str) -> TimeSpan:
-    """Returns the span of a date, or the millisecond of a time; UTC by default.
+def zone_of(text: str) -> tzinfo:
+    """Returns the time zone of a name such as Asia/Kolkata, or an offset such as +05:30.
+
+    Raises ValueError for another text.
+    """
+    offset = _OFFSET.fullmatch(text)
+    if offset:
+        minutes = 60 * int(offset[2]) + int(offset[3])
+        return timezone((1 if offset[1] == "+" else -1) * timedelta(minutes=minutes))
+    try:
+        return ZoneInfo(text)
+    except (LookupError, OSError, ValueError):
+        form = "a time zone such as Asia/Kolkata, UTC or +05:30"
+        raise ValueError(f"must be {form}") from None
+
+
+def time_span(value: QueryText, name: str, zone: tzinfo) -> TimeSpan:
+    """Returns the span of a date, or the millisecond of a time, in the zone unless it has one.
 
     Raises InvalidQuery for another text.
     """
+    is_day = _DATE.fullmatch(value.text) is not None
     try:
         moment = datetime.fromisoformat(value.text)
-        moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+        moment = moment if moment.tzinfo else moment.replace(tzinfo=zone)
         begin = round(moment.timestamp() * 1000)
+        # A day with a change of the clock has more or fewer than 24 hours.
+        end = round((moment + timedelta(days=1)).timestamp() * 1000) if is_day else begin
     except (ValueError, OverflowError):
         form = "2026-01-31 or 2026-01-31T12:00:00Z"
         raise _wrong(value, f"{name} is compared with a time, such as {form}") from None
-    is_day = _DATE.fullmatch(value.text) is not None
-    return TimeSpan(begin, begin + (timedelta(days=1) // timedelta(milliseconds=1)) * is_day)
+    return TimeSpan(begin, end)
 
 
 def _wrong(value: QueryText, detail: str) -> Exception:

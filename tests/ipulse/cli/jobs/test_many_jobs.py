@@ -7,12 +7,11 @@ import secrets
 import subprocess
 import sys
 from collections.abc import Iterator
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 import pytest
 
 from ipulse.client import Client, JobSelection
-from ipulse_core.errors import InvalidInput
 from ipulse_core.states import JobState
 from tests.ipulse.cli.conftest import FILES, SPEC, Ran, Run, environment
 from tests.ipulse.live_service import Agent, LiveService
@@ -118,10 +117,6 @@ class TestCancel:
             ran = run(command, *arguments)
             assert ran.code == 2
             assert ran.err
-
-    def test_a_time_needs_a_zone_in_python(self, client: Client) -> None:
-        with pytest.raises(InvalidInput, match="time zone"):
-            client.cancel_all(JobSelection(created_before=datetime(2026, 1, 31)))
 
 
 class TestChosenJobs:

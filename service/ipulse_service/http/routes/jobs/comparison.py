@@ -18,6 +18,7 @@ from ipulse_service.jobs.search.comparison import compare
 from ipulse_service.jobs.search.filters import JobFilter
 from ipulse_service.jobs.search.syntax import parse
 from ipulse_service.jobs.search.terms import InvalidQuery, in_body
+from ipulse_service.jobs.search.values import zone_of
 from ipulse_service.jobs.search.vocabulary import Vocabulary
 
 router = APIRouter(prefix="/v1", tags=["jobs"], route_class=JSONRoute)
@@ -50,6 +51,8 @@ def _jobs(transaction: Transaction, request: ComparisonBody) -> tuple[int, list[
     if request.jobs is not None:
         rows = [store.get_named(transaction, job_id) for job_id in dict.fromkeys(request.jobs)]
         return len(rows), rows
-    wanted = JobFilter(query=parse(request.q or ""), group=request.group)
+    wanted = JobFilter(
+        query=parse(request.q or ""), group=request.group, zone=zone_of(request.time_zone)
+    )
     total = search.count(transaction, wanted)
     return total, search.page(transaction, wanted, (), 0, MAX_COMPARED).jobs

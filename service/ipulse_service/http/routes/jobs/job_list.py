@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Annotated
 
 from fastapi import APIRouter, Query
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field
 
 from ipulse_core import strict_json
 from ipulse_core.errors import InvalidJSON, Problem
@@ -19,7 +19,14 @@ from ipulse_core.states import JobState
 from ipulse_service.db import calendar
 from ipulse_service.db.engine import Transaction
 from ipulse_service.http import pagination, problems
-from ipulse_service.http.dependencies import DIGITS, RFC3339, State, written_as
+from ipulse_service.http.dependencies import (
+    DIGITS,
+    TIME_ZONE_ABOUT,
+    State,
+    TimeZone,
+    UTCTime,
+    written_as,
+)
 from ipulse_service.http.pagination import DEFAULT_PAGE, MAX_PAGE
 from ipulse_service.http.problems import InvalidParameter
 from ipulse_service.http.schemas.jobs.job_list import JobList, ListColumn, ListedJob
@@ -29,6 +36,7 @@ from ipulse_service.jobs.search import filters, listing, search
 from ipulse_service.jobs.search.column_values import values_of
 from ipulse_service.jobs.search.columns import Scalar, asked_columns, sort_keys
 from ipulse_service.jobs.search.syntax import parse
+from ipulse_service.jobs.search.values import zone_of
 from ipulse_service.jobs.search.vocabulary import Vocabulary
 
 MAX_SKIP = 1_000_000
@@ -70,12 +78,13 @@ class SelectionQuery(BaseModel):
         "at that place.",
         examples=[["/training/epochs=30"]],
     )
-    created_after: Annotated[AwareDatetime, RFC3339] | None = Field(
-        default=None, description="Jobs created at this time or later."
+    created_after: UTCTime | None = Field(
+        default=None, description="Jobs created at this time or later; UTC without an offset."
     )
-    created_before: Annotated[AwareDatetime, RFC3339] | None = Field(
-        default=None, description="Jobs created before this time."
+    created_before: UTCTime | None = Field(
+        default=None, description="Jobs created before this time; UTC without an offset."
     )
+    time_zone: TimeZone = Field(default="UTC", description=TIME_ZONE_ABOUT)
     q: str = Field(
         default="",
         description="A query in the search language (docs/reference/search.md); jobs must pass it "
@@ -87,6 +96,7 @@ class SelectionQuery(BaseModel):
         """Returns the filter that the parameters describe. Raises InvalidQuery."""
         return filters.JobFilter(
             query=parse(self.q),
+            zone=zone_of(self.time_zone),
             states=tuple(self.state),
             devices=tuple(self.device),
             labels=tuple(_label(text) for text in self.label),

@@ -11,6 +11,7 @@ from ipulse.models import StrictModel
 from ipulse.models.fields import ListOf, Text
 from ipulse_core.errors import Problem
 from ipulse_core.limits import GROUP
+from ipulse_service.http.dependencies import TIME_ZONE_ABOUT, TimeZone
 from ipulse_service.http.schemas.base import JOB_ID, example
 from ipulse_service.jobs.search.comparison import ComparisonRequest
 
@@ -26,6 +27,7 @@ class ComparisonBody(StrictModel):
     model_config = example(
         jobs=[JOB_ID],
         q="state:succeeded",
+        time_zone="UTC",
         group="wide",
         columns=["learning_rate"],
         metrics=["test_accuracy"],
@@ -39,6 +41,7 @@ class ComparisonBody(StrictModel):
     q: str | None = Field(
         default=None, description="A query in the search language; empty: every job."
     )
+    time_zone: TimeZone = Field(default="UTC", description=TIME_ZONE_ABOUT)
     group: Annotated[str, Field(pattern=GROUP)] | None = Field(
         default=None, description="A group of jobs."
     )

@@ -5,6 +5,11 @@ import { shownJSON } from "./shown.js";
 const PATIENCE = 30_000; // ms; a slower answer counts as a lost connection
 const CHANGES = new Set(["POST", "PUT", "PATCH", "DELETE"]);
 
+const DATE = /\d{4}-\d\d-\d\d/; // in a query
+
+/** The zone of this browser, in which dates of a query are. */
+export const zone = () => Intl.DateTimeFormat().resolvedOptions().timeZone || "UTC";
+
 /** An error response: what is wrong, where, and whether a repetition is useless. */
 export class ApiError extends Error {
   /** @param {number} status @param {any} body a problem document (RFC 9457) */
@@ -73,6 +78,7 @@ function withQuery(path, query) {
   if (!query) return path;
   const pairs = query instanceof URLSearchParams ? [...query] : Object.entries(query).flatMap(([name, value]) => (
     Array.isArray(value) ? value.map((one) => [name, one]) : [[name, value]]));
+  if (path !== "/v1/jobs:suggest" && pairs.some(([name, value]) => name === "q" && DATE.test(value))) pairs.push(["time_zone", zone()]);
   const kept = pairs.filter(([, value]) => value !== undefined && value !== null && value !== "");
   return kept.length ? `${path}?${new URLSearchParams(kept)}` : path;
 }

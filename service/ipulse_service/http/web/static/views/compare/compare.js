@@ -1,6 +1,6 @@
 // Jobs side by side: curves, settings that differ, seeds, relations.
 import { html, nothing } from "../../vendor.js";
-import { api } from "../../lib/api.js";
+import { api, zone } from "../../lib/api.js";
 import { View } from "../../app/view.js";
 import { updateQuery } from "../../app/router.js";
 import { colorsFor } from "../../charts/palette.js";
@@ -60,7 +60,7 @@ class CompareView extends View {
       const latest = await api.get("/v1/jobs", { query: { page_size: 2 }, signal });
       return { latest: latest.jobs };
     }
-    const comparing = api.post("/v1/jobs:compare", ids.length ? { jobs: ids } : { q }, { signal });
+    const comparing = api.post("/v1/jobs:compare", ids.length ? { jobs: ids } : { q, time_zone: zone() }, { signal });
     // Jobs that the address names need not be waited for.
     const first = ids.length ? ids : (await comparing).jobs.map((job) => job.id);
     const [comparison, curves] = await Promise.all([comparing, this.loadCurves(first.slice(0, MOST_CURVES), signal)]);

@@ -1,11 +1,11 @@
 // The jobs in groups, such as those that differ in the seed only, with mean and spread of their figures.
 import { html, nothing } from "../../vendor.js";
-import { api } from "../../lib/api.js";
+import { api, zone } from "../../lib/api.js";
 import { label, metric } from "../../lib/format.js";
 
 /** Compares the jobs of a search in groups. `group`: "seed" for all but the seed, else the names of columns. */
 export function groups(q, group, signal) {
-  const body = { q, group_by: group === "seed" ? null : group.split(","), except: ["seed"], metrics: null };
+  const body = { q, time_zone: zone(), group_by: group === "seed" ? null : group.split(","), except: ["seed"], metrics: null };
   return api.post("/v1/jobs:compare", body, { signal });
 }
 
