@@ -43,6 +43,12 @@ def test_hostile_names_stay_text(connection: Connection) -> None:
     job.cancel()
 
 
+def test_a_name_does_not_reorder_the_card(connection: Connection) -> None:
+    job = connection.submit(experiment(name="run \u202etxt"))
+    assert "run \\u202etxt" in job._repr_html_()
+    job.cancel()
+
+
 def test_the_curve_of_one_value_is_a_line() -> None:
     picture = ElementTree.fromstring(sparkline([0.5, 0.5], "#000", "a<b"))  # noqa: S314
     assert "a<b" in (picture.get("aria-label") or "")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import get_args
 
+from ipulse_core.limits import DECEPTIVE
 from ipulse_core.states import STATE_OF_PHASE, TERMINAL, TRANSITIONS, JobState, Phase, Reason
 from ipulse_service.jobs.queue.waiting import Why
 from ipulse_service.sweeps.rows import SweepState, TrialState
@@ -84,3 +85,8 @@ def test_a_class_is_styled_by_one_sheet() -> None:
         for selector in re.findall(r"(?:^|[},])\s*(\.[\w-]+)\s*(?=[{,])", plain):
             assert sheets.setdefault(selector, path.name) == path.name, selector
     assert len(sheets) > 50
+
+
+def test_the_page_escapes_the_characters_that_deceive() -> None:
+    deceptive = constant("lib/shown.js", "DECEPTIVE")
+    assert deceptive == f"/[{DECEPTIVE}]/g"

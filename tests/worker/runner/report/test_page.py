@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from ipulse_core.limits import DECEPTIVE_CHARACTERS
+from ipulse_worker.runner.report.page import contained
 from ipulse_worker.runner.report.quantities import size
 from tests.worker.runner.driven_runner import DrivenRunner
 from tests.worker.runner.report.page import Page, report_in_a_browser
@@ -245,3 +247,10 @@ for (const figure of document.querySelectorAll("figure")) {
 }
 return [outside, small, document.querySelectorAll(".chart, svg.matrix").length];
 """
+
+
+def test_a_name_does_not_reorder_the_page() -> None:
+    made = contained("run \u202etxt", "<p>\u200bhidden</p>")
+    assert "run \\u202etxt" in made
+    assert "\\u200bhidden" in made
+    assert not DECEPTIVE_CHARACTERS.search(made)
