@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 
 from sqlalchemy import String, case, cast, delete, func, literal, select, update
 
-from ipulse_core.errors import Conflict
+from ipulse_core.errors import Conflict, Unavailable
 from ipulse_service.db.engine import Database, Transaction
 from ipulse_service.db.tables import (
     artifacts,
@@ -94,6 +95,12 @@ def purge(database: Database, staged: int | None = None, seconds: float = REQUES
         with database.write() as transaction:
             transaction.lock("purge")
             _delete_some(transaction, found)
+
+
+def try_purge(database: Database, staged: int | None = None) -> None:
+    """Calls `purge` for a request, which has done its work: housekeeping repeats what fails."""
+    with suppress(Unavailable):
+        purge(database, staged)
 
 
 def _hidden(transaction: Transaction, staged: int | None) -> list[tuple[int, int]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -191,3 +192,14 @@ class TestItself:
         assert ran.code == 2
         assert "tls-certificate.pem is not the certificate's private key" in ran.err
         assert offline("up", "--tls-cert", str(certificate)).code == 2
+
+    @pytest.mark.parametrize("user", [0, 1000])
+    def test_root_is_warned(
+        self, offline: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, user: int
+    ) -> None:
+        monkeypatch.setattr(os, "geteuid", lambda: user)
+        home = tmp_path / "a file"
+        home.write_text("")
+        ran = offline("up", "--home", str(home / "below"))  # which ends the start
+        assert ran.code != 0
+        assert ("runs as root" in ran.err) is (user == 0)

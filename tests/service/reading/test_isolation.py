@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -59,7 +58,10 @@ def spy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 
 
 def test_a_reader_sees_its_document_and_nothing_else(tmp_path: Path, spy: str) -> None:
-    shutil.which("bwrap") or pytest.skip("needs bubblewrap")
+    try:
+        isolation.require_bubblewrap()
+    except isolation.SandboxUnavailable as error:
+        pytest.skip(str(error))
     document, other = tmp_path / "document", tmp_path / "other"
     for path in (document, other):
         path.write_text(path.name)

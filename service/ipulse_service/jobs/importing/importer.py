@@ -113,13 +113,13 @@ class JobImporter:
             for each in kept:
                 uploads.remove(transaction, each.id)
         if former is not None:  # another request was faster
-            deletion.purge(self._database, staged)
+            deletion.try_purge(self._database, staged)
         return row, former is None
 
     def _undo(self, staged: int | None, kept: Sequence[UploadRow]) -> None:
         with suppress(Unavailable):  # housekeeping does it later
             if staged is not None:
-                deletion.purge(self._database, staged)
+                deletion.try_purge(self._database, staged)
             with self._database.write() as transaction:
                 for each in kept:
                     uploads.remove(transaction, each.id)

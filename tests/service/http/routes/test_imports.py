@@ -99,7 +99,7 @@ def test_an_import_that_ends_with_its_service_shows_nothing(
         insert_rows(transaction, rows)
 
     with monkeypatch.context() as patch:
-        patch.setattr("ipulse_service.jobs.deletion.purge", lambda *_: None)  # it is killed
+        patch.setattr(deletion, "try_purge", lambda *_: None)  # it is killed
         patch.setattr(rows.events, "insert_rows", insert)
         assert import_archive(service, content).status_code == 500
     assert stored

@@ -94,7 +94,7 @@ async def delete_jobs(query: Selection, state: State) -> BatchSummary:
     run as `created_before`, so that no job is changed that was not counted.
     """
     result = await _change_all(query, state, batches.delete)
-    await run_in_threadpool(deletion.purge, state.database)
+    await run_in_threadpool(deletion.try_purge, state.database)
     return result
 
 

@@ -181,7 +181,7 @@ async def delete_job(job_id: JobId, state: State, if_match: IfMatch = None) -> N
     log.bind(job=job_id)
     for sha256 in await run_in_threadpool(_delete, state, job_id, if_match):
         await state.file_threads.run(artifacts.forget, state.database, state.blobs, sha256)
-    await run_in_threadpool(deletion.purge, state.database)
+    await run_in_threadpool(deletion.try_purge, state.database)
 
 
 async def _wait(state: AppState, job_id: str, known: str | None, seconds: float) -> _View:
