@@ -143,6 +143,10 @@ class InProcess(Service):
         self._thread.start()
         eventually(lambda: self.server.started or not self._thread.is_alive())
         assert self.server.started, "the service did not start; its log says why"
+        # It listens before it is ready if the start takes long, as on a busy machine.
+        startup = self.state.startup
+        eventually(lambda: startup.is_done or startup.failure)
+        assert startup.is_done, startup.failure
         scheme = "https" if self.settings.tls_key else "http"
         self.url = f"{scheme}://127.0.0.1:{self._listener.getsockname()[1]}"
         self.connect()
