@@ -5,13 +5,14 @@ Nothing is unpickled, and no array is allocated before its size was found to be 
 
 from __future__ import annotations
 
+import io
 import math
 import struct
 import zipfile
 import zlib
 from contextlib import contextmanager
 from pathlib import Path
-from typing import AbstractSet, Dict, Iterator, NamedTuple, Optional, Sequence, Tuple
+from typing import IO, AbstractSet, Dict, Iterator, NamedTuple, Optional, Sequence, Tuple
 
 import numpy as np
 
@@ -20,6 +21,7 @@ from ipulse_core.data_files.zip_entries import check_entries
 
 MAX_BYTES = 2**32  # of all arrays, unpacked
 # zipfile's errors for a file that is incomplete, damaged, encrypted or not a zip file.
+_MAX_HEADER_BYTES = 2**16
 _UNREADABLE = (
     zipfile.BadZipFile,
     zlib.error,
@@ -78,8 +80,7 @@ class NpzFile:
             return
         row_bytes = header.dtype.itemsize * math.prod(header.shape[1:])
         with _translated(self.path, name), self._archive.open(self._members[name]) as file:
-            np.lib.format.read_magic(file)
-            np.lib.format.read_array_header_1_0(file)
+            _read_header(file)
             for first in range(0, header.shape[0], at_once):
                 rows = min(at_once, header.shape[0] - first)
                 content = file.read(rows * row_bytes)
@@ -135,17 +136,34 @@ def _header(path: Path, archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> Np
     """Read the header of a member, which must match its size."""
     with _translated(path, member.filename[:-4]):
         with archive.open(member) as file:
-            if np.lib.format.read_magic(file) != (1, 0):
-                raise ValueError("only version 1.0 of the npy format is read")
-            shape, is_fortran, dtype = np.lib.format.read_array_header_1_0(file)
+            shape, is_fortran, dtype = _read_header(file)
         if dtype.kind not in "biuf":
             raise ValueError(f"its type is {dtype}, not booleans, integers or floats")
         wanted = dtype.itemsize * math.prod(int(size) for size in shape)
-        if not wanted <= member.file_size <= wanted + 2**16 + 10:
+        if not wanted <= member.file_size <= wanted + _MAX_HEADER_BYTES + 12:
             raise ValueError(
                 f"its header says {dtype} {shape}, but it has {member.file_size:,} bytes"
             )
     return NpyHeader(shape, dtype, is_fortran)
+
+
+def _read_header(file: IO[bytes]) -> Tuple[Tuple[int, ...], bool, np.dtype]:
+    """Read the header of an array, in version 1.0, 2.0 or 3.0 of the npy format.
+
+    Versions 2.0 and 3.0 differ in the names of fields, which no array of numbers has.
+    """
+    version = np.lib.format.read_magic(file)
+    if version == (1, 0):
+        found: Tuple[Tuple[int, ...], bool, np.dtype] = np.lib.format.read_array_header_1_0(file)
+        return found
+    if version not in ((2, 0), (3, 0)):
+        raise ValueError("only versions 1.0, 2.0 and 3.0 of the npy format are read")
+    length = file.read(4)
+    if int.from_bytes(length, "little") > _MAX_HEADER_BYTES:
+        raise ValueError(f"its header has more than {_MAX_HEADER_BYTES:,} bytes")
+    header = io.BytesIO(length + file.read(int.from_bytes(length, "little")))
+    found = np.lib.format.read_array_header_2_0(header)
+    return found
 
 
 @contextmanager
