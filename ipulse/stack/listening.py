@@ -29,8 +29,20 @@ def listen(host: str, port: int) -> socket.socket:
     except OSError as error:
         listener.close()
         hint = "set IPULSE_HOST and IPULSE_PORT to a free address; port 0 takes any free port"
-        raise Unavailable(f"cannot listen on {host}:{port} ({error.strerror}): {hint}") from error
+        place = f"{bracketed(host)}:{port}"
+        raise Unavailable(f"cannot listen on {place} ({error.strerror}): {hint}") from error
     return listener
+
+
+def plain_host(text: str) -> str:
+    """Return a host as sockets take it: an IPv6 address without brackets."""
+    is_bracketed = text.startswith("[") and text.endswith("]") and ":" in text
+    return text[1:-1] if is_bracketed else text
+
+
+def bracketed(host: str) -> str:
+    """Return a host as addresses of the web have it: an IPv6 address in brackets."""
+    return f"[{host}]" if ":" in host else host
 
 
 def is_loopback(host: str) -> bool:
@@ -43,5 +55,4 @@ def is_loopback(host: str) -> bool:
 
 def url_at(host: str, port: int, is_tls: bool) -> str:
     """Return the URL of a service on such a socket."""
-    shown = f"[{host}]" if ":" in host else host
-    return f"{'https' if is_tls else 'http'}://{shown}:{port}"
+    return f"{'https' if is_tls else 'http'}://{bracketed(host)}:{port}"

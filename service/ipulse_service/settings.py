@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator, model_valida
 
 from ipulse.broker_url import broker_problem
 from ipulse.stack.home import DEFAULT_HOME
+from ipulse.stack.listening import plain_host
 from ipulse_core.errors import Unavailable
 from ipulse_core.limits import MAX_SPEC_BYTES
 from ipulse_core.messages import MIN_TOKEN_LENGTH
@@ -176,6 +177,11 @@ class Settings(BaseModel):
         if problem:
             raise ValueError(f"broker_url {problem}")
         return value
+
+    @field_validator("host", mode="after")
+    @classmethod
+    def _without_brackets(cls, value: str) -> str:
+        return plain_host(value)
 
     @field_validator("allowed_hosts", mode="before")
     @classmethod

@@ -18,7 +18,7 @@ from ipulse.cli.pages import sign_in_address
 from ipulse.cli.terminal import emit, remarks, say, show, show_facts
 from ipulse.client import Client
 from ipulse.stack.home import REACHED_AS, home_folder
-from ipulse.stack.listening import is_loopback
+from ipulse.stack.listening import bracketed, is_loopback, plain_host
 from ipulse_core.errors import InvalidInput, IPUlseError, Problem
 
 if TYPE_CHECKING:
@@ -36,6 +36,7 @@ def up(
             metavar="ADDRESS",
             envvar="IPULSE_HOST",
             show_envvar=False,
+            parser=plain_host,
             help="Address to listen on. [env: IPULSE_HOST]",
         ),
     ] = "127.0.0.1",
@@ -117,11 +118,11 @@ def up(
             "of users: run it as a user of its own, which needs no rights.",
             style="yellow",
         )
-    names = list(name or ())
+    names = list(map(plain_host, name or ()))
     if host not in REACHED_AS and not is_loopback(host) and host not in names:
         names.append(host)  # other machines use the address itself
     if names:
-        more["IPULSE_ALLOWED_HOSTS"] = ",".join([*_OWN_NAMES, *map(_bracketed, names)])
+        more["IPULSE_ALLOWED_HOSTS"] = ",".join([*_OWN_NAMES, *map(bracketed, names)])
     folder = home_folder(home, os.environ)
     certificate = _certificate(folder, tls, tls_cert, tls_key, names)
     stack = Stack(folder, host, port, agents, allow_remote, more, certificate)
@@ -188,7 +189,3 @@ def _page(stack: Stack) -> str:
             return sign_in_address(client)
     except IPUlseError:  # such as a certificate for the names of this machine elsewhere
         return f"{stack.url.rstrip('/')}/login"
-
-
-def _bracketed(name: str) -> str:
-    return f"[{name}]" if ":" in name else name
