@@ -27,6 +27,9 @@ from ipulse_service.http.startup import Startup, one_line
 from ipulse_service.http.state import AppState
 from ipulse_service.settings import Settings
 
+# Connections that one turn of the event loop accepts: requests of agents do not wait for all others.
+ACCEPTED_AT_ONCE = 32
+
 _log = logging.getLogger(__name__)
 
 
@@ -43,6 +46,8 @@ class Server(uvicorn.Server):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Starts to listen, and writes server.json."""
         await super().startup(sockets=sockets)
+        for listener in sockets or ():
+            listener.listen(listening.BACKLOG)  # more may wait in the kernel
         if self.started and not self.should_exit:
             try:
                 _announce(self._announcement, self._url)
@@ -116,6 +121,7 @@ def server(app: FastAPI, settings: Settings, listener: socket.socket) -> Server:
         log_config=None,
         access_log=False,
         server_header=False,
+        backlog=ACCEPTED_AT_ONCE,
         proxy_headers=False,
         timeout_graceful_shutdown=settings.shutdown_seconds,
     )

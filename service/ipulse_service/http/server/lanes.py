@@ -26,11 +26,14 @@ from ipulse_service.http.server.loop_lag import LoopLag
 # Together as many as there are connections to the database: see `ipulse_service/db`.
 WORKER_THREADS = 12
 USER_THREADS = 28
+# More threads that check specs and write would keep the interpreter from agents.
+SUBMISSIONS_AT_ONCE = 4
 SHED_SECONDS = 5.0  # of lag, after which no submission is accepted
 
 _WORKER_PREFIX = "/v1/worker/"
 _PROBES = frozenset({"/healthz", "/readyz", "/metrics"})
 _HEARTBEAT = re.compile(r"/v1/worker/attempts/[^/]+/heartbeat")
+_IMPORT = "/v1/jobs:import"
 _SUBMISSION = re.compile(
     r"/v1/jobs|/v1/jobs:(batch|import|plan|validate)|/v1/jobs/[^/]+/continue|/v1/sweeps"
 )
@@ -118,6 +121,7 @@ class LaneMiddleware:
         self._lanes = lanes
         self._max_submissions = max_submissions
         self._submissions = 0  # in progress
+        self._places = asyncio.Semaphore(SUBMISSIONS_AT_ONCE)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Passes the request on, or refuses it."""
@@ -137,7 +141,9 @@ class LaneMiddleware:
             return
         self._submissions += 1
         try:
-            await self._lanes.run_for_user(self._app, scope, receive, send)
+            # An import waits for its turn at the reader of archives, and others not for that.
+            async with nullcontext() if path == _IMPORT else self._places:
+                await self._lanes.run_for_user(self._app, scope, receive, send)
         finally:
             self._submissions -= 1
 
