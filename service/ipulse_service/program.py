@@ -27,8 +27,10 @@ from ipulse_service.http.startup import Startup, one_line
 from ipulse_service.http.state import AppState
 from ipulse_service.settings import Settings
 
-# Connections that one turn of the event loop accepts: requests of agents do not wait for all others.
-ACCEPTED_AT_ONCE = 32
+# Connections that one turn of the event loop accepts, so that agents do not wait for all others.
+ACCEPTED_AT_ONCE = 8
+# Agents keep their connections for 15 s between two heartbeats: a new one may have to wait in line.
+KEEP_ALIVE_SECONDS = 20
 
 _log = logging.getLogger(__name__)
 
@@ -48,6 +50,7 @@ class Server(uvicorn.Server):
         await super().startup(sockets=sockets)
         for listener in sockets or ():
             listener.listen(listening.BACKLOG)  # more may wait in the kernel
+        self._state.lanes.listeners = sockets or ()
         if self.started and not self.should_exit:
             try:
                 _announce(self._announcement, self._url)
@@ -122,6 +125,7 @@ def server(app: FastAPI, settings: Settings, listener: socket.socket) -> Server:
         access_log=False,
         server_header=False,
         backlog=ACCEPTED_AT_ONCE,
+        timeout_keep_alive=KEEP_ALIVE_SECONDS,
         proxy_headers=False,
         timeout_graceful_shutdown=settings.shutdown_seconds,
     )

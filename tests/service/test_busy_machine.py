@@ -134,6 +134,9 @@ def test_a_blocked_loop_a_busy_machine_and_many_users_end_no_lease(
     began = time.monotonic()
     with ExitStack() as closing:
         agents = [closing.enter_context(heartbeats(*each)) for each in held]
+        for service, attempt in held:  # its agent has sent a first one
+            path = f"{attempt.path}/heartbeat"
+            eventually(lambda: path in [line.get("path") for line in log_lines(service)])  # noqa: B023
         with load(), ThreadPoolExecutor(len(replicas)) as beside:
             blocking = [
                 beside.submit(

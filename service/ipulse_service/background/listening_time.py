@@ -17,7 +17,7 @@ class ListeningTime:
     """Records when agents were not listened to, and which leases have expired without that time.
 
     A silence is a time in which the event loop of agents did not run (also while the process or
-    its machine was suspended), in which a heartbeat waited for its answer, or in which the reaper
+    its machine was suspended), in which connections or a heartbeat waited for its answer, or in which the reaper
     could not look at leases. The time since the service was stopped is one, too. A clock that was
     set is none. Any thread may call the methods.
     """
@@ -45,21 +45,25 @@ class ListeningTime:
         self._silences: deque[tuple[int, int]] = deque(maxlen=REMEMBERED)  # apart, in order
         self._last_scan: int | None = None
         self._last_turn: int | None = None  # of the event loop of agents; None: it does not run
+        self._unread_since: int | None = None  # connections wait; None: none does
         self._names = count()
         self._waiting: dict[int, int] = {}  # heartbeats without an answer, since when
 
-    def turn(self) -> None:
-        """Records that the event loop of agents runs."""
+    def turn(self, has_unread: bool = False) -> None:
+        """Records that the event loop of agents runs, and whether connections wait for it."""
         now = self._elapsed_ms()
         with self._lock:
             if self._last_turn is not None:
                 self._add(self._last_turn, now, NOTICED_MS)
             self._last_turn = now
+            if self._unread_since is not None:
+                self._add(self._unread_since, now, NOTICED_MS)
+            self._unread_since = (self._unread_since or now) if has_unread else None
 
     def end_turns(self) -> None:
         """Records that the event loop of agents ends, so that it is not missed."""
         with self._lock:
-            self._last_turn = None
+            self._last_turn = self._unread_since = None
 
     @contextmanager
     def answering(self) -> Iterator[None]:
@@ -91,7 +95,7 @@ class ListeningTime:
             else:
                 self._add(self._last_scan, elapsed, self._longest_ms)
             self._last_scan = elapsed
-            for since in (self._last_turn, *self._waiting.values()):
+            for since in (self._last_turn, self._unread_since, *self._waiting.values()):
                 if since is not None:
                     self._add(since, elapsed, NOTICED_MS)
             if elapsed < self._silences[-1][1] + self._grace_ms:

@@ -144,6 +144,18 @@ def test_a_lease_does_not_expire_while_a_heartbeat_waits_for_its_answer(clocked:
     assert not clocked.is_held(claim)
 
 
+def test_a_lease_does_not_expire_while_connections_wait_to_be_accepted(clocked: Clocked) -> None:
+    turns(clocked, 1)
+    claim = clocked.claim()
+    for _ in range(30):
+        clocked.pass_seconds(1)
+        clocked.reaper.listening_time.turn(has_unread=True)
+        clocked.look()
+    assert clocked.is_held(claim)
+    turns(clocked, 18)
+    assert not clocked.is_held(claim)
+
+
 def test_quick_answers_keep_no_dead_agent_alive(clocked: Clocked) -> None:
     turns(clocked, 1)
     claim = clocked.claim()

@@ -23,6 +23,8 @@ KEEP_ALIVE = (
     (socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, 5),
     (socket.IPPROTO_TCP, socket.TCP_KEEPCNT, 3),
 )
+# Heartbeats come every 5 s; the service closes a connection after 20 s without a request.
+LIMITS = httpx.Limits(max_connections=100, max_keepalive_connections=20, keepalive_expiry=15.0)
 TIMEOUT = httpx.Timeout(10.0, connect=3.0)
 
 
@@ -37,7 +39,7 @@ class Connections:
                 messages.SESSION_HEADER: secrets.token_hex(16),
             },
             transport=httpx.HTTPTransport(
-                verify=tls.trust_from(url, trust), socket_options=KEEP_ALIVE
+                verify=tls.trust_from(url, trust), limits=LIMITS, socket_options=KEEP_ALIVE
             ),
             timeout=TIMEOUT,
             trust_env=False,  # a proxy for browsing does not lead to the service

@@ -34,7 +34,7 @@ from ipulse_worker.agent.supervision.lease import AttemptLease
 
 _NOTHING_KNOWN = Inventory()
 _NO_REASONS: Mapping[str, str] = MappingProxyType({})
-_HEARTBEAT_TIMEOUT = 4.0  # seconds
+_HEARTBEAT_TIMEOUT = 7.0  # seconds; a second one fits into the lease
 _LAST_TIMEOUT = httpx.Timeout(2.0)  # of the last request, for which nobody should wait
 _MANIFEST_TIMEOUT = httpx.Timeout(10.0, connect=3.0, read=60.0)
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import re
+import socket
 import threading
-from collections.abc import AsyncIterator, Awaitable
+from collections.abc import AsyncIterator, Awaitable, Sequence
 from contextlib import asynccontextmanager, nullcontext, suppress
 from typing import TypeVar
 
@@ -21,6 +22,7 @@ from ipulse_service.background.listening_time import ListeningTime
 from ipulse_service.db import write_turns
 from ipulse_service.http import problems
 from ipulse_service.http.metrics import Metrics
+from ipulse_service.http.server import accept_queue
 from ipulse_service.http.server.loop_lag import LoopLag
 
 # Together as many as there are connections to the database: see `ipulse_service/db`.
@@ -55,6 +57,7 @@ class Lanes:
         self._worker_lag = LoopLag("worker", metrics.loop_lag("worker"))
         self._user_lag = LoopLag("user", metrics.loop_lag("user"))
         self._user_loop: asyncio.AbstractEventLoop | None = None
+        self.listeners: Sequence[socket.socket] = ()  # those of the server
         self._started = threading.Event()
         self._ended: asyncio.Event | None = None
 
@@ -65,7 +68,7 @@ class Lanes:
         thread = threading.Thread(target=self._run_user_loop, name="user-lane")
         thread.start()
         await asyncio.to_thread(self._started.wait)
-        measuring = asyncio.create_task(self._worker_lag.measure(self.listening_time.turn))
+        measuring = asyncio.create_task(self._worker_lag.measure(self._turn))
         try:
             yield
         finally:
@@ -75,6 +78,9 @@ class Lanes:
             self.listening_time.end_turns()
             self._end_user_loop()
             await asyncio.to_thread(thread.join)
+
+    def _turn(self) -> None:
+        self.listening_time.turn(any(map(accept_queue.waiting, self.listeners)))
 
     def user_lag(self) -> float:
         """Returns for how many seconds requests of users lie unread."""
