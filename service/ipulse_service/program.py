@@ -28,7 +28,7 @@ from ipulse_service.http.state import AppState
 from ipulse_service.settings import Settings
 
 # Connections that one turn of the event loop accepts, so that agents do not wait for all others.
-ACCEPTED_AT_ONCE = 8
+ACCEPTED_AT_ONCE = 2
 # Agents keep their connections for 15 s between two heartbeats: a new one may have to wait in line.
 KEEP_ALIVE_SECONDS = 20
 

@@ -17,9 +17,9 @@ class ListeningTime:
     """Records when agents were not listened to, and which leases have expired without that time.
 
     A silence is a time in which the event loop of agents did not run (also while the process or
-    its machine was suspended), in which connections or a heartbeat waited for its answer, or in which the reaper
-    could not look at leases. The time since the service was stopped is one, too. A clock that was
-    set is none. Any thread may call the methods.
+    its machine was suspended), in which connections or a heartbeat waited for it, or in which the
+    reaper could not look at leases. The time since the service was stopped is one, too. A clock
+    that was set is none. Any thread may call the methods.
     """
 
     def __init__(
