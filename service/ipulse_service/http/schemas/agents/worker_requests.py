@@ -144,6 +144,7 @@ class FinishRequest(DoneEvent):
                 "base64": "eyJmaWxlcyI6IFtdfQo=",
                 "media_type": "application/json",
             },
+            lacking={},
         ),
     }
 
