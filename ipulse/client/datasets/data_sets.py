@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ipulse.client.location import PathLike
-from ipulse.client.transport.retries import FOLLOWING
+from ipulse.client.transport.retries import UPLOADING
 from ipulse_core.input_files.folder import InputFolder
 from ipulse_core.op_manifest.layer import OpReference
 from ipulse_core.source_package import PREFIX, read_folder, write_package
@@ -29,10 +29,10 @@ class DataSets(FileUploads):
     ) -> DatasetVersion:
         """Upload a file as a version of a data set; see Client.push_dataset."""
         upload_id, _ = await self._upload(path, "dataset", on_progress)
-        version = await self._send(calls.add_version(name, upload_id))
+        version = await self._send(calls.add_version(name, upload_id), UPLOADING * self._retries)
         while version.state == "checking":
             call = calls.get_version(version.dataset, str(version.version), is_waiting=True)
-            version = await self._send(call, FOLLOWING * self._retries)
+            version = await self._send(call, UPLOADING * self._retries)
         return version
 
     async def upload_weights(

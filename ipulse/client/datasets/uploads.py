@@ -10,7 +10,7 @@ import httpx
 from ipulse.client.location import PathLike
 from ipulse.client.transport.call_sender import CallSender
 from ipulse.client.transport.problems import error_in
-from ipulse.client.transport.retries import FOLLOWING, RetryPolicy
+from ipulse.client.transport.retries import UPLOADING, RetryPolicy
 from ipulse.outgoing_file import OutgoingFile
 from ipulse_core.errors import RemoteError
 
@@ -40,7 +40,8 @@ class FileUploads(CallSender):
         self, file: OutgoingFile, upload: DatasetUpload, on_progress: UploadProgress
     ) -> None:
         """Sends what is missing; after a cut, from where the service has it."""
-        retries = RetryPolicy(self.url, FOLLOWING * self._retries)
+        tries = UPLOADING * self._retries
+        retries = RetryPolicy(self.url, tries)
         while not upload.complete:
             on_progress(upload.offset, upload.size)
             error: httpx.TransportError | None = None
@@ -63,7 +64,7 @@ class FileUploads(CallSender):
                 delay = _delay_of(response, retries)
             if delay:
                 await self._transport.sleep(delay)
-            before, upload = upload, await self._send(calls.get_upload(upload.id))
+            before, upload = upload, await self._send(calls.get_upload(upload.id), tries)
             if upload.offset > before.offset:
                 retries.progressed()
         on_progress(upload.size, upload.size)

@@ -18,6 +18,7 @@ from ipulse_core.errors import Unavailable
 FIRST_DELAY = 0.2  # seconds; doubles with every failure
 LONGEST_DELAY = 5.0
 FOLLOWING = 2  # times as many tries for long calls, which may meet a restart of the service
+UPLOADING = 4  # times as many for uploads, which outlast the restart of a busy service
 LONGEST_REQUESTED = 60.0  # a longer Retry-After is reported as an error
 
 _RETRIED = (429, 502, 503, 504)
