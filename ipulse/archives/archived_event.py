@@ -26,7 +26,7 @@ from .archived_job import KnownReason, KnownState, Message, milliseconds_of
 from .layout import EVENTS
 
 MAX_EVENTS = 500_000  # of one archive
-_MAX_LINE = 2**20  # bytes
+_MAX_LINE = 2**18  # bytes: a message of 32,768 characters fits
 _STORED = (PhaseEvent, ProgressEvent, MetricEvent, LogEvent, CheckpointEvent)
 
 

@@ -16,6 +16,8 @@ from ipulse_core.limits import escape_deceptive
 from ipulse_service.db.engine import Transaction, rfc3339
 from ipulse_service.db.tables import events
 
+MAX_PAGE_SIZE = 2**23  # characters of a page, about
+_AT_ONCE = 100  # events that are read at once
 KINDS = ("state", "phase", "progress", "metric", "log", "checkpoint")
 
 
@@ -143,13 +145,22 @@ def page(
 ) -> Page:
     """Returns at most `limit` events after `after`, of all kinds unless some are named.
 
-    `last_seq` is the job's, read in this transaction. The next page begins after it, even if the
-    last events are of other kinds.
+    There are fewer if they are large. `last_seq` is the job's, read in this transaction. The last
+    page ends with it, even if the last events are of other kinds.
     """
     query = _PAGE_OF_KINDS if kinds else _PAGE
-    stored = _select(transaction, query, job_pk, after, limit, kinds)
-    is_full = len(stored) == limit
-    return Page(stored, stored[-1].seq if is_full else max(after, last_seq))
+    stored: list[StoredEvent] = []
+    size, is_full = 0, False
+    while not is_full:
+        wanted = min(_AT_ONCE, limit - len(stored))
+        begin = stored[-1].seq if stored else after
+        part = _select(transaction, query, job_pk, begin, wanted, kinds)
+        stored += part
+        if len(part) < wanted:
+            return Page(stored, max(after, last_seq))
+        size += sum(len(event.text) for event in part)
+        is_full = len(stored) == limit or size >= MAX_PAGE_SIZE
+    return Page(stored, stored[-1].seq)
 
 
 def last_page(

@@ -130,3 +130,14 @@ def test_of_two_imports_at_once_one_adds_the_job(service: InProcess) -> None:
         statuses = sorted(call.result().status_code for call in calls)
     assert statuses == [200, 201]
     assert hidden(service) == 0
+
+
+def test_a_page_of_large_events_is_shorter(service: InProcess) -> None:
+    answer = import_archive(service, archive(900, text="y" * 16_000))
+    job_id, after, seen = answer.json()["id"], 0, 0
+    pages = []
+    while not (page := service.events(job_id, limit=1000, after=after))["end"]:
+        seen, after = seen + len(page["events"]), page["next_after"]
+        pages.append(len(page["events"]))
+    assert seen + len(page["events"]) == 900
+    assert max(pages) < 700
