@@ -1,4 +1,4 @@
-"""Builds both images without a Docker engine and puts a job through what was built.
+"""Builds both images without a Docker engine and puts jobs through what was built.
 
     sudo make containers
 
@@ -21,6 +21,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,8 @@ from container import DEADLINE_SECONDS, Container
 
 CLIENT = Path(sys.executable).parent / "ipulse"
 IMAGES = ("service", "worker-cpu")
+# Kernels that the image brings, and what a job compiles in the container: equations, tiles.
+SPECS = ("digits.yaml", "neurons/resonating_digits.yaml", "emulator.yaml")
 NEEDED = ("buildah", "debootstrap", "ip", "nsenter", "redis-server", "redis-cli", "unshare")
 
 
@@ -51,7 +54,7 @@ def main() -> None:
         for name in IMAGES:
             buildah.build(name)
         stack.callback(buildah.unmount)
-        Trial(scratch, buildah, stack).run(ROOT / "examples" / "digits.yaml")
+        Trial(scratch, buildah, stack).run([ROOT / "examples" / name for name in SPECS])
 
 
 class Trial:
@@ -66,8 +69,8 @@ class Trial:
         self.hosts.write_text("127.0.0.1 localhost redis service\n")
         self.inside: list[str] = []
 
-    def run(self, spec: Path) -> None:
-        """Start everything, submit a spec and download its results."""
+    def run(self, specs: Sequence[Path]) -> None:
+        """Start everything, submit specs and download their results."""
         say("one network without a way out; secrets in files")
         holder = ["unshare", "--net", "sh", "-c", "ip link set lo up && exec sleep infinity"]
         network = self.start(holder, self.scratch / "network.out")
@@ -84,20 +87,25 @@ class Trial:
             container.start()
             container.wait_until_healthy()
 
-        say(f"submit, watch and download {spec.name}")
-        job = json.loads(self._client("submit", str(spec), "--json"))
-        self._client("watch", job["id"], capture=False)
-        finished = json.loads(self._client("status", job["id"], "--json"))
-        results = self.scratch / "results"
-        self._client("download", job["id"], "--to", str(results), capture=False)
-        print(json.dumps({key: finished[key] for key in ("state", "reason", "summary")}))
-        if finished["state"] != "succeeded" or not list(results.rglob("manifest.json")):
-            sys.exit(f"the job did not succeed:\n{worker.output.read_text()}")
+        for spec in specs:
+            self._put_through(spec, worker)
 
         say("stop")
         worker.stop()
         service.stop()
-        print("the job succeeded")
+        print("the jobs succeeded")
+
+    def _put_through(self, spec: Path, worker: Container) -> None:
+        """Submits a spec, waits for the end of its job and downloads the results."""
+        say(f"submit, watch and download {spec.name}")
+        job = json.loads(self._client("submit", str(spec), "--json"))
+        self._client("watch", job["id"], capture=False)
+        finished = json.loads(self._client("status", job["id"], "--json"))
+        results = self.scratch / "results" / spec.stem
+        self._client("download", job["id"], "--to", str(results), capture=False)
+        print(json.dumps({key: finished[key] for key in ("state", "reason", "summary")}))
+        if finished["state"] != "succeeded" or not list(results.rglob("manifest.json")):
+            sys.exit(f"the job did not succeed:\n{worker.output.read_text()}")
 
     def start(self, command: list[str], output: Path) -> subprocess.Popen[bytes]:
         """Starts a program that ends with the trial at the latest."""
