@@ -16,7 +16,7 @@ DEADLINE_SECONDS = 60  # until a container has to be healthy, or gone after SIGT
 # which the kernel makes no user namespaces, and so no sandbox.
 ENTER = """
 root=$1 state=$2 secrets=$3 hosts=$4 user=$5 tmp=$6; shift 6
-mount --bind "$root" "$root"
+mount --rbind "$root" "$root"
 mount -t proc proc "$root/proc"
 mount -t tmpfs -o "nosuid,nodev,$tmp" tmpfs "$root/tmp"
 mount --rbind /dev "$root/dev"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from sqlalchemy import select
@@ -12,6 +12,7 @@ from sqlalchemy import select
 from ipulse_service.db.engine import Transaction, rfc3339
 from ipulse_service.db.tables import job_metrics, job_settings, jobs
 from ipulse_service.jobs.job import JobRow
+from ipulse_service.jobs.queue.needs import Needs
 from ipulse_service.jobs.search.columns import AskedColumn, Scalar
 from ipulse_service.jobs.search.fields import JobField
 from ipulse_service.jobs.search.vocabulary import (
@@ -21,8 +22,11 @@ from ipulse_service.jobs.search.vocabulary import (
     SettingColumn,
 )
 
-# Kinds of fields that name an upload, and the column that says whether a job may have one.
-_REFERENCES = {"dataset": "dataset_sha256", "op": "sandbox"}
+# Kinds of fields that name an upload, and whether a job may have one.
+_REFERENCES: dict[str, Callable[[JobRow], bool]] = {
+    "dataset": lambda job: job.dataset_sha256 is not None,
+    "op": lambda job: Needs.of_job(job).has_code,
+}
 
 
 def values_of(
@@ -89,7 +93,7 @@ def _references(
         field = asked.column
         if not isinstance(field, JobField) or field.kind not in _REFERENCES:
             continue
-        pks = [row.pk for row in rows if getattr(row, _REFERENCES[field.kind])]
+        pks = [row.pk for row in rows if _REFERENCES[field.kind](row)]
         if pks:
             expression = field.expression(transaction.now)
             query = select(jobs.c.pk, expression).where(jobs.c.pk.in_(pks))
