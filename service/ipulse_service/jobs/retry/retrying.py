@@ -25,7 +25,8 @@ def retry(transaction: Transaction, job: JobRow, retried_by: str) -> list[JobRow
         return []
     _check(transaction, job)
     # A worker may have enough now of what was too little before.
-    admission.check(transaction, Needs.of_job(job._replace(tried=None)))
+    requires = too_little.forgotten(job)
+    admission.check(transaction, Needs.of_job(job._replace(requires=requires)))
     waits = dependents.waits(transaction, job)
     has_checkpoint = artifacts.latest_checkpoint(transaction, job) is not None
     start = "from its last checkpoint" if has_checkpoint else "from the beginning"
@@ -34,7 +35,7 @@ def retry(transaction: Transaction, job: JobRow, retried_by: str) -> list[JobRow
         retried_at=transaction.now,
         retried_run_ms=job.run_ms,
         losses=0,
-        requires=too_little.forgotten(job),
+        requires=requires,
         summary=None,
         due_at=None,
         finish_by=None,
