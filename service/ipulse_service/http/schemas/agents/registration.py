@@ -70,6 +70,7 @@ class AgentRegistration(StrictModel):
         quarantine_reasons={"ipu": "This worker does not use its ipu for 300 s: partition_reset."},
         capabilities={"compiler": True, "sandbox": False, "cores": 8},
         remarks={"sandbox": "bubblewrap is not installed"},
+        sandbox={"state": "missing", "message": "bubblewrap is not installed"},
         trouble=TROUBLE,
         host="worker-1",
         ipus={"ipu": 4},
