@@ -10,7 +10,9 @@ from typing import Annotated, Any
 import typer
 
 from ipulse.cli.commands.develop.emulate import ProgramCommand, emulate
+from ipulse.cli.commands.jobs.listing import list_jobs
 from ipulse.cli.commands.jobs.status import priority
+from ipulse.cli.query_command import QueryCommand
 
 from . import VARIABLE
 from .command_list import COMMANDS, FORMER_GROUPS, GROUP_HELP, GROUPS, version
@@ -51,7 +53,7 @@ def make_app() -> typer.Typer:
             guarded(version)()
 
     for name, command in COMMANDS.items():
-        kind = ProgramCommand if command is emulate else None
+        kind = {emulate: ProgramCommand, list_jobs: QueryCommand}.get(command)
         # A negative number is no option.
         context = {"ignore_unknown_options": True} if command is priority else None
         app.command(name, cls=kind, epilog=epilog_of(name), context_settings=context)(
