@@ -12,7 +12,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import IO, NamedTuple
 
-from ipulse_core.sandbox.processes import tree_of
+from ipulse_core.sandbox.processes import kill_tree, tree_of
 from ipulse_service.reading.isolation import Isolation
 
 MAX_OUTPUT_BYTES = 16 * 2**20
@@ -131,7 +131,7 @@ def _wait(
         return -signal.SIGXCPU if is_busy else None
     finally:
         if process.poll() is None:
-            os.killpg(process.pid, signal.SIGKILL)
+            kill_tree(process.pid)  # those in a sandbox have a session of their own
             process.wait()
 
 

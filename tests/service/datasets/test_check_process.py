@@ -10,9 +10,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from ipulse_core.sandbox.processes import tree_of
 from ipulse_service.datasets import checking
 from ipulse_service.reading import process
 from ipulse_service.reading.isolation import Isolation
+from tests.service.conditions import eventually
 from tests.service.datasets.checks import checked, refusal
 from tests.service.datasets.files import hdf5, n_mnist, npz, spikes
 
@@ -62,11 +64,29 @@ def test_limits_are_set_before_the_file_is_opened(tmp_path: Path) -> None:
     assert int(done.stdout.split()[1]) <= 1024
 
 
+def runs(pid: int) -> bool:
+    try:
+        return b") Z " not in Path(f"/proc/{pid}/stat").read_bytes()
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
 def test_a_check_can_be_given_up(tmp_path: Path) -> None:
     path = tmp_path / "pipe"
     os.mkfifo(path)  # reading it never ends
+    before, begun = set(tree_of(os.getpid())), set[int]()
+    calls = 0
+
+    def must_stop() -> bool:
+        nonlocal calls
+        calls += 1
+        begun.update(set(tree_of(os.getpid())) - before)
+        return calls > 20  # until a sandbox has started its process
+
     with pytest.raises(process.ReadingStopped):
-        checking.check(Isolation(False), path, tmp_path / "scratch", lambda: True)
+        checking.check(Isolation(False), path, tmp_path / "scratch", must_stop)
+    assert begun
+    eventually(lambda: not any(map(runs, begun)))
     assert list((tmp_path / "scratch").iterdir()) == []
 
 
