@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import resource
+import signal
 
 MEMORY_BYTES = 3 * 2**30  # of addresses
 CPU_SECONDS = 300
 OPEN_FILES = 256
+SECONDS = 660  # of the clock: its parent, which ends it earlier, may have been killed
 _CPU_GRACE_SECONDS = 5
 
 
@@ -26,4 +28,5 @@ def limit_process(memory_bytes: int = MEMORY_BYTES, cpu_seconds: int = CPU_SECON
         if most != resource.RLIM_INFINITY:
             limit, hard = min(limit, most), min(hard, most)
         resource.setrlimit(kind, (limit, hard))
+    signal.alarm(SECONDS)
     os.nice(10)

@@ -52,16 +52,17 @@ def test_damage_anywhere_is_found_or_harmless(tmp_path: Path, kind: str) -> None
 
 def test_limits_are_set_before_the_file_is_opened(tmp_path: Path) -> None:
     program = (
-        "import resource; from ipulse_core.sandbox.limited_process import limit_process; "
+        "import resource, signal; from ipulse_core.sandbox.limited_process import limit_process; "
         "limit_process(); "
         "print(resource.getrlimit(resource.RLIMIT_AS)[0], "
-        "resource.getrlimit(resource.RLIMIT_NOFILE)[0])"
+        "resource.getrlimit(resource.RLIMIT_NOFILE)[0], signal.alarm(0))"
     )
     done = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     )
     assert int(done.stdout.split()[0]) <= 4 * 2**30
     assert int(done.stdout.split()[1]) <= 1024
+    assert 0 < int(done.stdout.split()[2]) <= 900, "it ends, also when its parent was killed"
 
 
 def runs(pid: int) -> bool:
