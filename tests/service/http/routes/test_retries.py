@@ -212,7 +212,7 @@ def test_code_needs_the_right_to_submit_it(service: InProcess, coder: httpx.Clie
     job_id, _ = failed(service, "program_failed")
     with service.database.write() as transaction:
         this = update(tables.jobs).where(tables.jobs.c.id == job_id)
-        transaction.connection.execute(this.values(sandbox=True))
+        transaction.connection.execute(this.values(requires='{"software":["sandbox"]}'))
     created = service.user.post(
         "/v1/tokens", json={"name": "plain", "role": "user", "seconds": 600}
     )
