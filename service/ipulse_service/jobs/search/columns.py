@@ -9,6 +9,7 @@ from typing import Any, Literal, NamedTuple
 from sqlalchemy import ColumnElement, cast, func, select
 from sqlalchemy.dialects.postgresql import JSONB
 
+from ipulse_core import strict_json
 from ipulse_service.db.engine import Transaction
 from ipulse_service.db.tables import job_metrics, job_settings, jobs
 from ipulse_service.jobs.search.fields import JobField
@@ -138,4 +139,7 @@ def label_text(transaction: Transaction, key: str) -> ColumnElement[Any]:
     """Returns the expression of a value of a job's metadata."""
     if transaction.connection.dialect.name == "postgresql":
         return func.jsonb_extract_path_text(cast(jobs.c.metadata, JSONB), key)
-    return func.json_extract(jobs.c.metadata, f'$."{key}"')
+    # SQLite compares the key as it is written in the stored document, where it may be escaped.
+    forms = dict.fromkeys((key, strict_json.dumps(key)[1:-1]))
+    found = [func.json_extract(jobs.c.metadata, f'$."{form}"') for form in forms]
+    return found[0] if len(found) == 1 else func.coalesce(*found)

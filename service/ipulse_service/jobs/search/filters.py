@@ -94,6 +94,15 @@ def _holds_in_postgresql(column: ColumnElement[Any], field: Field) -> ColumnElem
 
 
 def _holds_in_sqlite(column: ColumnElement[Any], field: Field) -> ColumnElement[bool]:
+    # Keys are compared as they are written in the stored document, where they may be escaped.
+    escaped = tuple(strict_json.dumps(name)[1:-1] for name in field.path)
+    found = _holds_at(column, field)
+    return (
+        found if escaped == field.path else found | _holds_at(column, replace(field, path=escaped))
+    )
+
+
+def _holds_at(column: ColumnElement[Any], field: Field) -> ColumnElement[bool]:
     # Only specs contain arrays; in metadata, digits are the name of a member.
     is_index = column is jobs.c.spec
     path = "$" + "".join(

@@ -3,6 +3,7 @@
 # query: all ("OR" all)*
 # all:   term+
 # term:  "-"? (name op value | word | quoted | "(" query ")")
+# name:  a text without spaces and operators, or label."quoted words"
 # op:    ":" "=" "!=" "<" "<=" ">" ">="
 # value: part ("," part)*, each part a text without spaces, or quoted; it may contain "*"
 
@@ -29,7 +30,7 @@ MAX_DEPTH = 20  # of parentheses
 MAX_STARS = 4  # in one text: a database tries every way to divide the text between them
 ORDERED = ("<", "<=", ">", ">=")
 
-_NAME = re.compile(r"[A-Za-z_/][^\s()\":=!<>,*]*")
+_NAME = re.compile(r"label\.\"[^\"]+\"|[A-Za-z_/][^\s()\":=!<>,*]*")
 _OPERATOR = re.compile(r"\s*(!=|<=|>=|=|<|>)\s*|:\s*")
 _WORD = re.compile(r"[^\s()\"]+")
 _PART = re.compile(r"[^\s()\",]+")
@@ -129,7 +130,8 @@ class _Parser:
         if len(values) > 1 and written in ORDERED:
             detail = f"`{written}` takes a single value, not a list"
             raise invalid("syntax", detail, values[1].position - 1, 1)
-        named = QueryText(name.group(), name.start(), name.end() - name.start())
+        written_name = name.group().replace('"', "")
+        named = QueryText(written_name, name.start(), name.end() - name.start())
         return ComparisonTerm(named, "=" if written == ":" else written, tuple(values))
 
     def _value(self, after: str) -> QueryText:

@@ -106,7 +106,7 @@ def test_a_page_opens_so_many_specs_and_the_next_continues(
         ("id_prefix", "job_%"),
         ("id_prefix", "job_" + "0" * 25),
         ("created_after", "yesterday"),
-        ("created_after", "2026-01-01T00:00:00"),
+        ("created_after", "2026-01-01T"),
     ],
 )
 def test_an_invalid_filter_is_refused_with_its_name(
