@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, tzinfo
 from typing import Any
 
@@ -44,7 +44,8 @@ class JobFilter:
     id_prefix: str = ""  # job_ and hexadecimal digits
     group: str | None = None  # the name of a group
     query: Term | None = None  # in the search language
-    zone: tzinfo = UTC  # of times in the query that have none
+    # Of times in the query that have none; it is no condition.
+    zone: tzinfo = field(default=UTC, compare=False)
 
     @property
     def looks_inside(self) -> bool:

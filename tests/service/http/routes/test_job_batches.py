@@ -124,6 +124,7 @@ def test_without_a_filter_nothing_happens_unless_all_are_meant(alone: InProcess,
     job = submit(alone)
     problem = check_problem(alone.user.post(f"/v1/jobs:{verb}"), 400)
     assert problem["errors"][0]["pointer"] == "/query/all"
+    check_problem(alone.user.post(f"/v1/jobs:{verb}", params={"time_zone": "+05:30"}), 400)
     for wrong in ({"state": "over"}, {"all": "maybe"}, {"page_size": 3}, {"label": "x"}):
         check_problem(alone.user.post(f"/v1/jobs:{verb}", params=wrong), 400)
     assert alone.job(job)["state"] == "queued"
