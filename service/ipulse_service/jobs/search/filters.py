@@ -85,8 +85,8 @@ class JobFilter:
         holds = _holds_in_postgresql if dialect == "postgresql" else _holds_in_sqlite
         for label in self.labels:
             yield holds(jobs.c.metadata, label)
-        for field in self.fields:
-            yield holds(jobs.c.spec, field)
+        for wanted in self.fields:
+            yield holds(jobs.c.spec, wanted)
 
 
 def _holds_in_postgresql(column: ColumnElement[Any], field: Field) -> ColumnElement[bool]:
