@@ -77,6 +77,6 @@ def _is_ready(agent: AgentProcess, ready_pipe: int, stopped: int) -> bool:
 def _refused(agent: AgentProcess) -> NotPermitted:
     error = ended_badly(agent.name, EXIT_REFUSED, agent.log)
     return NotPermitted(
-        "the service refuses this agent's token: it has expired, or the agent was removed or "
-        f"replaced. Join again with a token of `ipulse agent token`.\n{error.message}"
+        "the service refuses this agent's token: the agent was removed or replaced. "
+        f"Join again with a token of `ipulse agent token`.\n{error.message}"
     )

@@ -29,7 +29,7 @@ class Agents(CallSender):
         await self._send(calls.revoke_join_token(token_id))
 
     async def agents(self) -> list[AgentStatus]:
-        """Return the agents that were seen in the last week, and the jobs that they hold."""
+        """Return the agents that have joined or were seen in the last week, and their jobs."""
         return await self._send(calls.agents())
 
     async def devices(self) -> list[DeviceStatus]:

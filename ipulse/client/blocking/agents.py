@@ -33,7 +33,7 @@ class BlockingAgents:
         finished(self._calls.revoke_join_token(token_id))
 
     def agents(self) -> list[AgentStatus]:
-        """Return the agents that were seen in the last week, and the jobs that they hold."""
+        """Return the agents that have joined or were seen in the last week, and their jobs."""
         return finished(self._calls.agents())
 
     def devices(self) -> list[DeviceStatus]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from sqlalchemy import delete, insert, select, update
 
-from ipulse_core.errors import Conflict
+from ipulse_core.errors import Conflict, NotAuthenticated
 from ipulse_service.agents import join_tokens, registry
 from ipulse_service.agents.known_agent import PRESENT_MS
 from ipulse_service.db import tokens
@@ -93,12 +93,15 @@ def join(transaction: Transaction, join_token_id: str, name: str, instance: str)
 
 
 def renew(transaction: Transaction, name: str) -> JoinedAgent:
-    """Issues another token to an agent. The former one is valid until the new one is used."""
-    row = transaction.connection.execute(
-        select(agents.c.labels).where(agents.c.name == name)
-    ).one_or_none()
-    labels = {} if row is None else json.loads(row.labels)
-    return JoinedAgent(name, labels, _issue(transaction, name), TOKEN_SECONDS)
+    """Issues another token to an agent. The former one counts until the new one is used.
+
+    The former one may have expired while the agent was away: it opens nothing else. Raises
+    NotAuthenticated for an agent that the service does not know any more.
+    """
+    agent = registry.find(transaction, name)
+    if agent is None:
+        raise NotAuthenticated("the service does not know this agent any more: join again")
+    return JoinedAgent(name, agent.labels, _issue(transaction, name), TOKEN_SECONDS)
 
 
 def replace_tokens(transaction: Transaction, token_id: str) -> bool:

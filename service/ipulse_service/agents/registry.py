@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from sqlalchemy import Row, bindparam, delete, insert, select, update
+from sqlalchemy import Row, bindparam, delete, insert, not_, select, update
 
 from ipulse_core import strict_json
 from ipulse_core.errors import NotFound
@@ -16,10 +16,11 @@ from ipulse_service.agents.known_agent import KnownAgent, names
 from ipulse_service.db.engine import Transaction
 from ipulse_service.db.tables import agents
 
-KNOWN_MS = 7 * 86_400_000  # after this time it is deleted
+KNOWN_MS = 7 * 86_400_000  # after this time one that has not joined is deleted
 
 _SELECT = select(agents)
-_KNOWN = _SELECT.where(agents.c.seen_at > bindparam("since")).order_by(agents.c.name)
+_IS_KNOWN = (agents.c.seen_at > bindparam("since")) | agents.c.joined_at.is_not(None)
+_KNOWN = _SELECT.where(_IS_KNOWN).order_by(agents.c.name)
 _BY_NAME = _SELECT.where(agents.c.name == bindparam("of_name"))
 
 
@@ -99,9 +100,12 @@ def _forget_replaced(transaction: Transaction, agent: KnownAgent) -> None:
 
 
 def forget_silent(transaction: Transaction) -> None:
-    """Deletes agents that did not register in the last week; each start makes a new one."""
-    silent = agents.c.seen_at <= transaction.now - KNOWN_MS
-    transaction.connection.execute(delete(agents).where(silent))
+    """Deletes agents that did not register in the last week; each start makes a new one.
+
+    One that has joined keeps its name and token: it is known until it leaves or is removed.
+    """
+    since = transaction.now - KNOWN_MS
+    transaction.connection.execute(delete(agents).where(not_(_IS_KNOWN)), {"since": since})
 
 
 def find(transaction: Transaction, name: str) -> KnownAgent | None:
@@ -119,7 +123,7 @@ def get(transaction: Transaction, name: str) -> KnownAgent:
 
 
 def known(transaction: Transaction) -> list[KnownAgent]:
-    """Returns the agents that registered in the last week, by name."""
+    """Returns the agents that have joined or registered in the last week, by name."""
     rows = transaction.connection.execute(_KNOWN, {"since": transaction.now - KNOWN_MS})
     return [_agent(row) for row in rows]
 

@@ -87,7 +87,7 @@ class ListedAgent:
 
 
 def everyone(transaction: Transaction) -> list[ListedAgent]:
-    """Returns the agents that were seen in the last week, in the order of their names."""
+    """Returns the agents that have joined or were seen in the last week, by name."""
     return _listed(transaction, registry.known(transaction))
 
 

@@ -55,8 +55,13 @@ def issue(
     return token, new.text
 
 
-def find(transaction: Transaction, text: str) -> IssuedToken | None:
-    """Returns the token of a secret text, None if it was revoked. Raises TokenExpired."""
+def find(
+    transaction: Transaction, text: str, *, may_have_expired: bool = False
+) -> IssuedToken | None:
+    """Returns the token of a secret text, None if it was revoked.
+
+    Raises TokenExpired, unless it is an agent's own and `may_have_expired`.
+    """
     sent = TokenText.parse(PREFIX, text)
     if sent is None:
         return None
@@ -64,7 +69,8 @@ def find(transaction: Transaction, text: str) -> IssuedToken | None:
     row = transaction.connection.execute(query).one_or_none()
     if row is None or not sent.has_digest(row.sha256):
         return None
-    if row.expires_at <= transaction.now:
+    is_excused = may_have_expired and row.agent is not None
+    if row.expires_at <= transaction.now and not is_excused:
         raise TokenExpired(f"this token expired at {rfc3339(row.expires_at)}")
     return _token(row)
 

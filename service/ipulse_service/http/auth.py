@@ -33,6 +33,9 @@ from ipulse_service.settings import Settings, read_token
 # Paths that need no token: the health checks, and the files of the web page, which contain no data.
 OPEN_PATHS = frozenset({"/healthz", "/readyz", *web.FILES})
 
+# Paths that take the expired token of an agent's own: one that was away renews it, or leaves.
+RETURN_PATHS = frozenset({"/v1/worker/token", "/v1/worker/leave"})
+
 _Endpoint = TypeVar("_Endpoint", bound=Callable[..., Any])
 
 
@@ -136,7 +139,7 @@ class AuthenticationMiddleware:
             return caller
         scheme, _, text = authorization.partition(" ")
         if scheme.lower() == "bearer" and text.startswith(issued.PREFIX):
-            return await run_in_threadpool(self._issued_to, text.strip())
+            return await run_in_threadpool(self._issued_to, text.strip(), scope["path"])
         if scheme.lower() == "bearer" and text.startswith(join_tokens.PREFIX):
             return await run_in_threadpool(self._joining, text.strip())
         if scheme.lower() == "bearer" and text.startswith(web_sessions.CODE_PREFIX):
@@ -161,9 +164,9 @@ class AuthenticationMiddleware:
             raise NotAuthenticated("the token of this session has changed: sign in again")
         return caller if kind == "session" else replace(caller, role="code")
 
-    def _issued_to(self, text: str) -> Caller:
+    def _issued_to(self, text: str, path: str) -> Caller:
         with self._database.read() as transaction:
-            token = issued.find(transaction, text)
+            token = issued.find(transaction, text, may_have_expired=path in RETURN_PATHS)
         if token is None:
             raise NotAuthenticated()
         return Caller(

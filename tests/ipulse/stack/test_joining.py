@@ -6,10 +6,13 @@ import json
 import os
 import re
 import signal
+import sqlite3
 import stat
+from contextlib import closing
 from pathlib import Path
 
 import psutil
+import pytest
 
 from ipulse.client import Client
 from ipulse.stack.stack import Stack
@@ -18,6 +21,8 @@ from tests.ipulse.live_service import LiveService
 from tests.ipulse.stack.guarded import DEADLINE
 from tests.ipulse.stack.join_commands import ipulse, join_line, running
 from tests.ipulse.stack.stack_jobs import submit
+
+MONTH_MS = 30 * 86_400_000
 
 SECRET = re.compile(r"(ipj|ipulse)_[0-9a-f]{16}_")
 
@@ -42,6 +47,31 @@ def test_an_agent_joins_runs_a_job_and_runs_again_later(
     left = ipulse("agent", "leave", "--yes", "--home", str(home))
     assert left.returncode == 0, left.stderr
     assert ipulse("agent", "run", "--home", str(home)).returncode == 3
+
+
+@pytest.mark.verify
+def test_a_joined_agent_that_was_off_for_a_month_comes_back(
+    stack: Stack, client: Client, tmp_path: Path
+) -> None:
+    home = tmp_path / "agent"
+    with running(home, *join_line(stack), "--name", "long-off"):
+        pass
+    with closing(sqlite3.connect(stack.home / "ipulse.db", timeout=DEADLINE)) as database, database:
+        for table, column, key in (
+            ("agents", "seen_at", "name"),
+            ("agents", "stopped_at", "name"),
+            ("tokens", "created_at", "agent"),
+            ("tokens", "expires_at", "agent"),
+        ):
+            change = f"UPDATE {table} SET {column} = {column} - ?"  # noqa: S608 - of this list
+            statement = f"{change} WHERE {key} = 'long-off'"
+            assert database.execute(statement, [MONTH_MS]).rowcount == 1
+    assert [agent.state for agent in client.agents() if agent.name == "long-off"] == ["offline"]
+    with running(home, "agent", "run"):
+        job = client.wait(submit(client, "completes"), timeout=DEADLINE)
+        assert job.state is JobState.SUCCEEDED
+    left = ipulse("agent", "leave", "--yes", "--home", str(home))
+    assert left.returncode == 0, left.stderr
 
 
 def test_a_joined_agent_that_ends_is_started_again(

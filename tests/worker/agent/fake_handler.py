@@ -77,7 +77,10 @@ class FakeHandler(BaseHTTPRequestHandler):
 
     def _route(self, path: str, content: bytes) -> bytes:
         service = self.service
-        if self.headers.get("Authorization") != f"Bearer {service.token}":
+        sent = self.headers.get("Authorization")
+        if sent == f"Bearer {service.expired_token}" and path != "/v1/worker/token":
+            raise Refusal(401, "token_expired")
+        if sent not in (f"Bearer {service.token}", f"Bearer {service.expired_token}"):
             raise Refusal(401, "not_authenticated")
         if path == "/v1/worker/agents":
             service.registrations.append(strict_json.loads(content))
@@ -86,7 +89,7 @@ class FakeHandler(BaseHTTPRequestHandler):
             service.sign_offs.append(strict_json.loads(content)["agent"])
             return _json({})
         if path == "/v1/worker/token":
-            service.orders = {}
+            service.orders, service.expired_token = {}, ""
             service.token = secrets.token_urlsafe(32)  # the former one ends at once here
             return _json({"token": service.token})
         if path == "/v1/worker/wakeups":

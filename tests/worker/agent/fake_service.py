@@ -47,6 +47,7 @@ class FakeService(FakeRules):
         self.token_file = token_file
         self.token = secrets.token_urlsafe(32)
         token_file.write_text(self.token + "\n")
+        self.expired_token = ""  # it opens its renewal only
         self.requests: list[tuple[str, str]] = []  # method and path of each, in order
         self.registrations: list[dict[str, Any]] = []  # their bodies
         self.sign_offs: list[str] = []  # names of agents

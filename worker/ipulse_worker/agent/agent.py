@@ -46,6 +46,8 @@ class Agent:
     def __init__(self, settings: AgentSettings) -> None:
         self._settings = settings
         self._api = ServiceAPI(settings.service_url, settings.worker_token, settings.trust())
+        if settings.membership_file is not None:
+            self._api.renew_with(self._renew_token)
         self._record = LeaseRecord(settings.work_dir, settings.name)
         self._warm = WarmRunnerPool(
             lambda: RunnerProcess(settings, [self._record.fileno()]), settings.warm
@@ -184,12 +186,20 @@ class Agent:
     def _follow(self, orders: AgentOrders) -> None:
         """Follow the orders that the service gave with a registration."""
         self.quarantine.drain(DRAIN_SECONDS if orders.draining else 0)
-        membership_file = self._settings.membership_file
-        if orders.renew_token and membership_file is not None:
-            token = self._api.renew_token()
-            Membership.read(membership_file).with_token(token).write(membership_file)
-            self._api.use_token(token)
-            _log.info("token_renewed")
+        if orders.renew_token and self._settings.membership_file is not None:
+            self._renew_token()
+
+    def _renew_token(self) -> None:
+        """Store and use another token. Raises ServiceUnavailable if it cannot be stored."""
+        file = self._settings.membership_file
+        assert file is not None  # noqa: S101 - an agent that has joined
+        token = self._api.renew_token()
+        try:
+            Membership.read(file).with_token(token).write(file)
+        except OSError as error:  # the former token still opens the renewal
+            raise ServiceUnavailable(f"the renewed token cannot be stored: {error}") from error
+        self._api.use_token(token)
+        _log.info("token_renewed")
 
     def _sweep(self) -> None:
         try:

@@ -6,7 +6,7 @@ import secrets
 import socket
 import ssl
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -14,7 +14,12 @@ import httpx
 
 from ipulse.stack import tls
 from ipulse_core import messages
-from ipulse_worker.agent.service_responses import ServiceUnavailable, raise_refusal, unreachable
+from ipulse_worker.agent.service_responses import (
+    AgentTokenExpired,
+    ServiceUnavailable,
+    raise_refusal,
+    unreachable,
+)
 
 # A connection that lost its other end, as after a cut, is noticed in 25 s.
 KEEP_ALIVE = (
@@ -44,6 +49,8 @@ class Connections:
             timeout=TIMEOUT,
             trust_env=False,  # a proxy for browsing does not lead to the service
         )
+        self._renew: Callable[[], None] | None = None
+        self._renewing = threading.Lock()
         self._changing = threading.Lock()
         self._users = 0
         self._is_closed = False
@@ -51,6 +58,10 @@ class Connections:
     def use_token(self, token: str) -> None:
         """Send another token with the requests that begin from now on."""
         self._http.headers["Authorization"] = f"Bearer {token}"
+
+    def renew_with(self, renew: Callable[[], None]) -> None:
+        """Call a function that uses another token when the service says that this one expired."""
+        self._renew = renew
 
     @contextmanager
     def use(self) -> Iterator[httpx.Client]:
@@ -72,10 +83,23 @@ class Connections:
                 self._close_if_unused()
 
     def request(self, method: str, path: str, **options: Any) -> httpx.Response:
-        """Send a request and return the response.
+        """Send a request and return the response; renew an expired token and send it again.
 
         Raises ServiceUnavailable, and an exception for each refusal (`raise_refusal`).
         """
+        sent = self._http.headers["Authorization"]
+        try:
+            return self.request_once(method, path, **options)
+        except AgentTokenExpired:
+            if self._renew is None:
+                raise
+            with self._renewing:
+                if sent == self._http.headers["Authorization"]:  # no other thread has renewed it
+                    self._renew()
+            return self.request_once(method, path, **options)
+
+    def request_once(self, method: str, path: str, **options: Any) -> httpx.Response:
+        """Send a request with the present token and return the response, see `request`."""
         with self.use() as http:
             response = http.request(method, path, **options)
         raise_refusal(response)

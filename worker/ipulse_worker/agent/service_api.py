@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ssl
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
@@ -108,9 +108,14 @@ class ServiceAPI(FileTransfers):
 
     def renew_token(self) -> str:
         """Return another token for this agent; `use_token` switches to it."""
-        answer = self._post("/v1/worker/token", {})
+        path = "/v1/worker/token"
+        answer = object_in(self._connections.request_once("POST", path, json={}), path)
         with understood("a renewal of the token"):
             return str(answer["token"])
+
+    def renew_with(self, renew: Callable[[], None]) -> None:
+        """Call a function that renews the token when the service says that it has expired."""
+        self._connections.renew_with(renew)
 
     def use_token(self, token: str) -> None:
         """Send another token from now on."""

@@ -36,6 +36,12 @@ class SessionRefused(NotPermitted):
     code = "agent_replaced"
 
 
+class AgentTokenExpired(NotAuthenticated):
+    """This agent was away for longer than its token is valid; it may renew it."""
+
+    code = "token_expired"
+
+
 class DrainRefused(Conflict):
     """This agent drains: it may claim no jobs."""
 
@@ -68,7 +74,14 @@ class ServiceUnavailable(Unavailable):
 _BY_CODE: dict[str, type[IPUlseError]] = {
     **{
         refusal.code: refusal
-        for refusal in (StaleToken, ClaimRefused, ProtocolRefused, DrainRefused, SessionRefused)
+        for refusal in (
+            StaleToken,
+            ClaimRefused,
+            ProtocolRefused,
+            DrainRefused,
+            SessionRefused,
+            AgentTokenExpired,
+        )
     },
     "wrong_offset": ServiceUnavailable,  # another try has sent more meanwhile
 }

@@ -107,7 +107,7 @@ def revoke_join_token(
 
 @addressed
 def list_agents(at: Address, wide: Wide = False, as_json: AsJSON = False) -> Exit:
-    """List the agents that were seen in the last week, and the jobs that they hold."""
+    """List the agents that have joined or were seen in the last week, and their jobs."""
     with at.connect() as client:
         agents = client.agents()
     rows = [

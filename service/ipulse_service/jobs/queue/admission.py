@@ -31,9 +31,9 @@ def check(transaction: Transaction, needs: Needs) -> None:
     """Raises NoSuchDevice or NoMatchingAgent if agents are known and none can run the job.
 
     While none has ever registered, a job may wait for the first. Absent agents count for a week,
-    because they may come back, but not on a host where others are present: those have taken over.
-    While all agents with the device are absent, only its kind is checked, because they may come
-    back with more.
+    and those that have joined until they are removed, because they may come back; but not on a host
+    where others are present: those have taken over. While all agents with the device are absent,
+    only its kind is checked, because they may come back with more.
     """
     now = transaction.now
     known = without_replaced(registry.known(transaction), now)

@@ -90,6 +90,49 @@ class TestAgentToken:
             answer = agent.get(f"/v1/worker/wakeups?agent={name}")
         assert refusal(answer) == (401, "token_expired")
 
+    def test_that_expired_opens_its_renewal_and_nothing_else(self, service: InProcess) -> None:
+        name, former = joined(service)
+        registration = {"agent": name, "device_kinds": ["cpu"]}
+        change(service, tables.tokens, tables.tokens.c.agent == name, expires_at=lambda now: now)
+        with client(service, former) as agent:
+            for response in (
+                agent.post("/v1/worker/agents", json=registration),
+                agent.post("/v1/worker/claims", json=registration),
+                agent.post("/v1/worker/sign-off", json={"agent": name}),
+                agent.get("/v1/jobs"),
+            ):
+                assert refusal(response) == (401, "token_expired")
+            # The answer to a renewal may be lost.
+            lost, renewed = (agent.post("/v1/worker/token").json()["token"] for _ in range(2))
+        assert lost != renewed
+        with client(service, renewed) as agent:
+            assert agent.post("/v1/worker/agents", json=registration).status_code == 204
+        with client(service, former) as agent:
+            assert refusal(agent.post("/v1/worker/token")) == (401, "not_authenticated")
+
+    def test_that_expired_still_leaves(self, service: InProcess) -> None:
+        name, token = joined(service)
+        change(service, tables.tokens, tables.tokens.c.agent == name, expires_at=lambda now: now)
+        with client(service, token) as agent:
+            assert agent.post("/v1/worker/leave").status_code == 204
+        assert service.user.get(f"/v1/agents/{name}").status_code == 404
+
+    def test_that_expired_of_a_removed_agent_is_refused(self, service: InProcess) -> None:
+        name, token = joined(service)
+        change(service, tables.tokens, tables.tokens.c.agent == name, expires_at=lambda now: now)
+        assert service.user.delete(f"/v1/agents/{name}").status_code == 204
+        with client(service, token) as agent:
+            assert refusal(agent.post("/v1/worker/token")) == (401, "not_authenticated")
+
+    def test_of_a_user_that_expired_opens_no_renewal(self, service: InProcess) -> None:
+        made = service.user.post(
+            "/v1/tokens", json={"name": "late", "role": "user", "seconds": 600}
+        ).json()
+        key = tables.tokens.c.id == made["about"]["id"]
+        change(service, tables.tokens, key, expires_at=lambda now: now)
+        with client(service, made["token"]) as late:
+            assert refusal(late.post("/v1/worker/token")) == (401, "token_expired")
+
     def test_of_two_processes_with_it_the_later_one_works(self, service: InProcess) -> None:
         name, token = joined(service)
         registration = {"agent": name, "device_kinds": ["cpu"]}

@@ -52,6 +52,20 @@ def test_a_renewed_token_is_stored_and_used(
     assert path.stat().st_mode & 0o777 == 0o600
 
 
+def test_an_expired_token_is_renewed_once_by_all_threads(
+    service: FakeService, settings: AgentSettings, tmp_path: Path
+) -> None:
+    path = tmp_path / "agent.json"
+    Membership(service.url, settings.name, service.token).write(path)
+    service.expired_token = service.token
+    job_id = service.submit("completes")
+    with agent_with(settings, membership_file=path) as agent:
+        assert agent.run_job(job_id)
+        service.wait_for(lambda: service.registrations)
+    assert [path for _, path in service.requests].count("/v1/worker/token") == 1
+    assert Membership.read(path).token == service.token
+
+
 def test_an_agent_that_stops_signs_off_and_does_not_register_again(
     service: FakeService, settings: AgentSettings
 ) -> None:

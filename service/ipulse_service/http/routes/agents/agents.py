@@ -23,7 +23,7 @@ Name = Annotated[str, Path(max_length=128, description="The agent's name.")]
 
 @router.get("/agents", summary="List agents", response_description="The agents.")
 def list_agents(state: State) -> AgentList:
-    """Returns the agents that were seen in the last week, and the jobs that they hold."""
+    """Returns the agents that have joined or were seen in the last week, and their jobs."""
     with state.database.read() as transaction:
         everyone = roster.everyone(transaction)
     return AgentList(agents=[AgentInfo.from_row(agent) for agent in everyone])

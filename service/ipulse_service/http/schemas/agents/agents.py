@@ -190,7 +190,7 @@ class AgentInfo(BaseModel):
 
 
 class AgentList(BaseModel):
-    """The agents that were seen in the last week."""
+    """The agents that have joined or were seen in the last week."""
 
     model_config = example(agents=[_AGENT])
 

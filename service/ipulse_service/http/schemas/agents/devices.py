@@ -48,7 +48,7 @@ class DeviceInfo(BaseModel):
 
 
 class DeviceList(BaseModel):
-    """The devices of all agents that were seen in the last week."""
+    """The devices of all agents that have joined or were seen in the last week."""
 
     model_config = example(devices=[_DEVICE])
 
