@@ -89,7 +89,7 @@ class Settings(BaseModel):
     )
 
     lease_seconds: float = Field(
-        default=15.0, gt=0, description="Time after a heartbeat until an attempt's lease expires."
+        default=30.0, gt=0, description="Time after a heartbeat until an attempt's lease expires."
     )
     heartbeat_seconds: float = Field(
         default=5.0, gt=0, description="Time between two heartbeats of an agent."

@@ -185,6 +185,8 @@ class InProcess(Service):
 class Program(Service):
     """`python -m ipulse_service` in a process of its own, to be killed and started again."""
 
+    module = "ipulse_service"
+
     def __init__(self, settings: Settings, **environment: str) -> None:
         super().__init__(settings)
         self._environment = environment
@@ -212,7 +214,7 @@ class Program(Service):
             "IPULSE_BROKER_URL": self.settings.broker_url,
             **self._environment,
         }
-        command = [sys.executable, "-m", "ipulse_service"]
+        command = [sys.executable, "-m", self.module]
         with self.log_path.open("ab") as log:
             self.process = subprocess.Popen(command, cwd=ROOT, env=environment, stderr=log)
         self.url = eventually(self._announced)

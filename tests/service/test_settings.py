@@ -47,7 +47,7 @@ def test_the_environment_is_read(tmp_path: Path) -> None:
     ("wrong", "hint"),
     [
         ({"host": "192.0.2.1"}, "IPULSE_ALLOW_REMOTE"),
-        ({"heartbeat_seconds": 20.0}, "shorter than lease_seconds"),
+        ({"heartbeat_seconds": 40.0}, "shorter than lease_seconds"),
         ({"max_attempts": 0}, "greater than or equal to 1"),
         ({"broker_url": "amqp://localhost"}, "redis://"),
         ({"port": 65536}, "less than or equal to 65535"),

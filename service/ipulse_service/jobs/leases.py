@@ -17,7 +17,7 @@ from ipulse_service.db.engine import Transaction
 from ipulse_service.db.tables import attempts, jobs
 from ipulse_service.jobs.job import JobRow
 
-TAKEOVER_MS = 30_000  # for so long, a lease is left to the replica that its agent talks to
+TAKEOVER_MS = 12_000  # for so long, a lease is left to the replica that its agent talks to
 
 
 class AttemptRow(NamedTuple):

@@ -16,7 +16,7 @@ class Plan:
     jobs: int = 0  # minimum number of accepted jobs, over which the kills are spread
     groups: tuple[str, ...] = GROUPS
     agents: int = 4
-    lease_seconds: float = 15.0
+    lease_seconds: float = 30.0
     locked_seconds: float = 30.0
     trains: bool = False  # with the real runner instead of the scripted one
     postgresql: bool = False  # with a server and a standby instead of SQLite

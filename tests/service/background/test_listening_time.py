@@ -26,7 +26,7 @@ class Clocked:
     """A reaper that scans when a test says so, on a database with a clock that the test sets."""
 
     def __init__(self, home: Path) -> None:
-        settings = self.settings = Settings(home=home)
+        settings = self.settings = Settings(home=home, lease_seconds=15.0)
         self.database = Database(settings.database_url)
         migrations.upgrade(self.database)
         self.reaper = Reaper(self.database, settings)

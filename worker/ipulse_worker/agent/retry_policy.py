@@ -11,7 +11,7 @@ T = TypeVar("T")
 
 FIRST_PAUSE = 0.1  # seconds; each pause is twice as long as the previous one
 LONGEST_PAUSE = 2.0
-TRIES = 12  # the pauses between them add up to 15 s, the duration of a lease
+TRIES = 12  # the pauses between them add up to 15 s, half a lease
 
 
 def retry_while_unavailable(

@@ -45,7 +45,7 @@ def selftest(
         typer.Option("--postgresql", help="Use a PostgreSQL server of its own, with a standby."),
     ] = False,
     agents: Annotated[int, typer.Option(min=2, max=64, help="Number of agents.")] = 4,
-    lease: Annotated[float, typer.Option(min=1, help="Lease of an attempt, in seconds.")] = 15.0,
+    lease: Annotated[float, typer.Option(min=1, help="Lease of an attempt, in seconds.")] = 30.0,
     locked: Annotated[
         float, typer.Option(min=1, help="How long the database is locked, in seconds.")
     ] = 30.0,

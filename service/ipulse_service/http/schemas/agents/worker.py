@@ -52,7 +52,7 @@ class ClaimedAttempt(BaseModel):
         attempt_id=ATTEMPT_ID,
         attempt=2,
         fence="only-the-agent-that-holds-the-attempt-knows-it",
-        lease_seconds=15.0,
+        lease_seconds=30.0,
         heartbeat_seconds=5.0,
         spec=SPEC,
         checkpoint={
@@ -86,7 +86,7 @@ class ClaimedAttempt(BaseModel):
 class RenewedLease(BaseModel):
     """The lease after a heartbeat."""
 
-    model_config = example(cancel=False, finish=False, must_return=False, lease_seconds=15.0)
+    model_config = example(cancel=False, finish=False, must_return=False, lease_seconds=30.0)
 
     cancel: bool = Field(description="True if the agent must stop the job.")
     finish: bool = Field(description="True if the training must end now, with all its results.")

@@ -1,9 +1,7 @@
-"""No lease ends while a service is stopped, at any replica."""
+"""One service, or two replicas, as programs of which a test can block the event loop."""
 
 from __future__ import annotations
 
-import signal
-import time
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -12,20 +10,19 @@ import pytest
 import redis
 
 from ipulse.stack.redis_server import RedisServer
+from tests.service.running import Program, settings_for
 
-from .conditions import eventually
-from .running import Program, settings_for
-from .test_program import log_lines
 
-STOPPED_SECONDS = 20.0
+class Blockable(Program):
+    """The service with a route that blocks its event loop."""
 
-pytestmark = pytest.mark.verify
+    module = "tests.service.listening.blocking_program"
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
 def replicas(
     request: pytest.FixtureRequest, home: Path, redis_server: RedisServer, broker: redis.Redis
-) -> Iterator[list[Program]]:
+) -> Iterator[list[Blockable]]:
     """One service on SQLite, or two on one PostgreSQL."""
     settings = settings_for(home, redis_server.url)
     shared = {
@@ -47,20 +44,5 @@ def replicas(
                     "worker_token_file": settings.worker_token_file,
                 }
             )
-            running.append(closing.enter_context(Program(own, **shared)))
+            running.append(closing.enter_context(Blockable(own, **shared)))
         yield running
-
-
-def test_a_service_that_was_stopped_ends_no_lease(replicas: list[Program]) -> None:
-    """Nor does the other replica, to which its agents do not talk."""
-    first = replicas[0]
-    attempt = first.attempt(first.submit()["id"])
-    assert first.process is not None
-    first.process.send_signal(signal.SIGSTOP)
-    time.sleep(STOPPED_SECONDS)
-    first.process.send_signal(signal.SIGCONT)
-    eventually(lambda: attempt.heartbeat().status_code == 200)
-    job = first.job(attempt.claim["job_id"])
-    assert (job["state"], job["attempt"]) == ("preparing", 1)
-    for each in replicas:
-        assert "lease_expired" not in [line["action"] for line in log_lines(each)]

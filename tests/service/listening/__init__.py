@@ -1,0 +1,1 @@
+"""Leases of agents while the service does not listen."""
