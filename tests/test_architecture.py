@@ -7,7 +7,6 @@ import json
 import re
 import subprocess
 import sys
-from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -138,40 +137,3 @@ def test_every_class_name_is_used_once() -> None:
                 if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                     places.setdefault(node.name, []).append(str(path.relative_to(ROOT)))
     assert {name: at for name, at in places.items() if len(at) > 1} == {}
-
-
-class TestSizes:
-    """Folders and files stay small enough to be read at once."""
-
-    SUFFIXES = (".cc", ".cpp", ".css", ".h", ".hpp", ".html", ".js", ".mjs", ".py", ".sh", ".ts")
-    VENDORED = ("service/ipulse_service/http/web/vendor/", "tests/service/web/axe.min.js")
-    # Folders that are one list, with a file for each item.
-    LISTS = (
-        "emulator/poplar_emulator/include/",  # the headers of Poplar and PopLibs, by their names
-        "examples/questions/",  # a program for each question about the IPU
-        "service/ipulse_service/db/migrations/versions/",
-        "tests/emulator/programs/",
-        "tests/service/http/routes/",
-    )
-
-    def code(self) -> list[Path]:
-        command = ["git", "ls-files"]
-        listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
-        found = [
-            ROOT / path
-            for path in listed.stdout.splitlines()
-            if path.endswith(self.SUFFIXES) and not path.startswith(self.VENDORED)
-        ]
-        return [path for path in found if path.exists()]
-
-    def test_a_folder_has_at_most_20_files_of_code(self) -> None:
-        counts = Counter(f"{path.parent.relative_to(ROOT)}/" for path in self.code())
-        assert counts
-        long = {name: count for name, count in counts.items() if count > 20}
-        assert {name for name in long if not name.startswith(self.LISTS)} == set()
-
-    def test_a_file_has_at_most_250_lines(self) -> None:
-        files = self.code()
-        assert files
-        lines = {str(path.relative_to(ROOT)): path.read_text("utf-8").count("\n") for path in files}
-        assert {name: count for name, count in lines.items() if count > 250} == {}
