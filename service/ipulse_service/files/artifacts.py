@@ -7,7 +7,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Row, bindparam, delete, insert, select
+from sqlalchemy import BindParameter, Row, bindparam, case, delete, insert, or_, select
 
 from ipulse_core import ids
 from ipulse_core.errors import Conflict, IPUlseError, NotFound, Unavailable
@@ -29,6 +29,20 @@ from ipulse_service.jobs.job import JobRow
 from ipulse_service.jobs.leases import AttemptRow
 
 Store = Blobs | S3Blobs
+
+_DIGEST: BindParameter[str] = bindparam("of_digest")
+_USES = (
+    select(artifacts.c.pk).where(artifacts.c.sha256 == _DIGEST),
+    select(dataset_versions.c.pk).where(
+        dataset_versions.c.sha256 == _DIGEST, dataset_versions.c.state != DELETED
+    ),
+    select(jobs.c.pk).where(jobs.c.dataset_sha256 == _DIGEST),
+    select(jobs.c.pk).where(jobs.c.start_sha256 == _DIGEST),
+    select(ops.c.pk).where(ops.c.sha256 == _DIGEST),
+    select(job_ops.c.job_pk).where(job_ops.c.sha256 == _DIGEST),
+    select(uploads.c.id).where(uploads.c.sha256 == _DIGEST, uploads.c.completed_at.is_not(None)),
+)
+_IS_USED = select(case((or_(*(each.exists() for each in _USES)), 1), else_=0))
 
 ORPHAN_SECONDS = 3600  # a younger file without a row may be about to get one
 
@@ -225,18 +239,7 @@ def _discard_unless_used(database: Database, blobs: Store, sha256: str) -> None:
 
 
 def _is_used(transaction: Transaction, sha256: str) -> bool:
-    queries = (
-        select(artifacts.c.pk).where(artifacts.c.sha256 == sha256),
-        select(dataset_versions.c.pk).where(
-            dataset_versions.c.sha256 == sha256, dataset_versions.c.state != DELETED
-        ),
-        select(jobs.c.pk).where(jobs.c.dataset_sha256 == sha256),
-        select(jobs.c.pk).where(jobs.c.start_sha256 == sha256),
-        select(ops.c.pk).where(ops.c.sha256 == sha256),
-        select(job_ops.c.job_pk).where(job_ops.c.sha256 == sha256),
-        select(uploads.c.id).where(uploads.c.sha256 == sha256, uploads.c.completed_at.is_not(None)),
-    )
-    return any(transaction.connection.execute(each.limit(1)).first() for each in queries)
+    return bool(transaction.connection.execute(_IS_USED, {"of_digest": sha256}).scalar_one())
 
 
 def _of_attempt(transaction: Transaction, attempt: AttemptRow) -> list[ArtifactRow]:

@@ -16,7 +16,7 @@ from ipulse_service.jobs import attempts, deletion, finishing, transitions
 from ipulse_service.jobs.job import COLUMNS, JobRow
 from ipulse_service.jobs.search.filters import JobFilter
 
-SIZE = 500  # jobs of one transaction, so that other writers need not wait for long
+SIZE = 100  # jobs of one transaction, so that other writers need not wait for long
 
 
 @dataclass(frozen=True)

@@ -97,10 +97,12 @@ def purge(database: Database, staged: int | None = None, seconds: float = REQUES
             _delete_some(transaction, found)
 
 
-def try_purge(database: Database, staged: int | None = None) -> None:
+def try_purge(
+    database: Database, staged: int | None = None, seconds: float = REQUEST_SECONDS
+) -> None:
     """Calls `purge` for a request, which has done its work: housekeeping repeats what fails."""
     with suppress(Unavailable):
-        purge(database, staged)
+        purge(database, staged, seconds)
 
 
 def _hidden(transaction: Transaction, staged: int | None) -> list[tuple[int, int]]:
