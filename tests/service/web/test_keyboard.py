@@ -1,4 +1,4 @@
-"""A running job is found, stopped, read and downloaded without a pointer."""
+"""Jobs are found, and a running one is stopped, read and downloaded, without a pointer."""
 
 from __future__ import annotations
 
@@ -74,3 +74,21 @@ def test_from_the_list_to_the_files_by_keyboard_alone(
     tab_to(page, "Download weights.npz")
     page.type(ENTER)
     eventually(lambda: [file.read_bytes() for file in tmp_path.glob("*.npz")] == [b"weights"])
+
+
+def test_labels_are_suggested_and_linked_in_quotes(page: Page, service: InProcess) -> None:
+    label = {'my "team"': "C:\\a b\\"}
+    service.submit({**SPEC, "name": "labelled", "metadata": label})
+    page.open("/jobs")
+    field = page.find("ip-search input")
+    field.send_keys("label.my")
+    page.until(lambda: any("label.my" in text for text in page.texts("#suggestions li")))
+    field.send_keys(Keys.ARROW_DOWN, ENTER)
+    page.until(lambda: any("C:" in text for text in page.texts("#suggestions li")))
+    field.send_keys(Keys.ARROW_DOWN, ENTER)
+    page.until(lambda: page.texts("tbody a.name") == ["labelled"])
+    written = r'label."my \"team\"":"C:\\a b\\"'
+    assert page.find("ip-search input").get_property("value").strip() == written
+    page.open("/jobs?label=my+%22team%22=C:%5Ca+b%5C")  # an address of an older version
+    page.until(lambda: page.find("ip-search input").get_property("value") == written)
+    page.until(lambda: page.texts("tbody a.name") == ["labelled"])

@@ -6,6 +6,7 @@ import difflib
 import operator
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, tzinfo
 from typing import Any
 
@@ -20,6 +21,7 @@ from ipulse_service.jobs.search.columns import label_text
 from ipulse_service.jobs.search.fields import OP_REFERENCE, JobField
 from ipulse_service.jobs.search.syntax import ORDERED
 from ipulse_service.jobs.search.terms import (
+    NULL,
     AllTerms,
     AnyTerm,
     ComparisonTerm,
@@ -40,7 +42,6 @@ from ipulse_service.jobs.search.vocabulary import (
 
 Clause = ColumnElement[bool]
 _ID_PREFIXES = {"id": "job_", "sweep": "swp_", "start_from": "job_", "lineage": "job_"}
-_NONE = "null"  # as a value: the job has none
 _COMPARE: dict[str, Callable[[Any, Any], Clause]] = {
     "=": operator.eq,
     "<": operator.lt,
@@ -110,14 +111,14 @@ class _Clauses:
         if sign in ORDERED:
             amount = required_number(value, column.name)
             return exists().where(here, _COMPARE[sign](job_settings.c.number, amount))
-        if value.text == _NONE and not value.is_quoted:
-            return ~exists().where(here, stored != _NONE)
+        if value.text == NULL and not value.is_quoted:
+            return ~exists().where(here, stored != NULL)
         written = strict_json.dumps(value.text)[1:-1]
-        alike = _like(stored, f'"{_pattern(QueryText(written, 0, 0, value.is_quoted))}"')
+        alike = _like(stored, f'"{_pattern(replace(value, text=written))}"')
         if value.is_quoted:
             return exists().where(here, alike)
         if value.text == "*":
-            return exists().where(here, stored != _NONE)
+            return exists().where(here, stored != NULL)
         if value.text.lower() in ("true", "false"):
             alike = or_(stored == value.text.lower(), alike)
         if amount is not None:
@@ -129,7 +130,7 @@ class _Clauses:
             required_number(value, column.name)
             return false()
         here = (job_metrics.c.job_pk == jobs.c.pk) & (job_metrics.c.name_id == column.id)
-        if value.text == _NONE and sign == "=":
+        if value.text == NULL and sign == "=":
             return ~exists().where(here)
         if value.text == "*" and sign == "=":
             return exists().where(here)
@@ -138,7 +139,7 @@ class _Clauses:
 
     def _field(self, field: JobField, sign: str, value: QueryText) -> Clause:
         expression = field.expression(self._now)
-        if value.text == _NONE and sign == "=" and not value.is_quoted:
+        if value.text == NULL and sign == "=" and not value.is_quoted:
             return self._is_missing(field)
         compare = _COMPARE[sign]
         if field.kind == "number":
@@ -150,7 +151,8 @@ class _Clauses:
             return compare(jobs.c.created_at * -1, milliseconds - self._now)
         if field.kind == "time":
             return self._time(expression, sign, value, field.name)
-        if field.kind == "choice" and "*" not in value.text and value.text not in field.choices:
+        has_star = value.is_prefix or "*" in value.text
+        if field.kind == "choice" and not has_star and value.text not in field.choices:
             near = difflib.get_close_matches(value.text, field.choices, n=3)
             hint = f"did you mean {' or '.join(near)}?" if near else f"one of {_few(field)}"
             detail = f"{field.name} is never `{value.text[:40]}`; {hint}"
@@ -164,16 +166,14 @@ class _Clauses:
         if field.kind == "dataset":
             return self._reference(expression, field.name, sign, value)
         if field.kind == "op":
-            if value.text in (_NONE, "*") and not value.is_quoted:
+            if value.text in (NULL, "*") and not value.is_quoted:
                 return self._text(expression, field.name, sign, value)
             alike = self._reference(OP_REFERENCE, field.name, sign, value)
             return exists().where(job_ops.c.job_pk == jobs.c.pk, alike)
         if field.kind == "id":
             kind = _ID_PREFIXES[field.name]
             begin = value.text if value.text.startswith((kind, "*")) else kind + value.text
-            return self._text(
-                expression, field.name, sign, QueryText(begin, 0, 0, value.is_quoted), "{}%"
-            )
+            return self._text(expression, field.name, sign, replace(value, text=begin), "{}%")
         if field.kind == "agent":
             alike = self._text(attempts.c.agent, field.name, sign, value)
             return exists().where(attempts.c.job_pk == jobs.c.pk, alike)
@@ -209,7 +209,7 @@ class _Clauses:
         if sign in ORDERED:
             detail = f"{name} is a text: `{sign}` compares numbers; use `:`"
             raise invalid("wrong_value", detail, value.position, value.length)
-        if value.text == _NONE and not value.is_quoted:
+        if value.text == NULL and not value.is_quoted:
             return and_(expression.is_(None))
         if value.text == "*" and not value.is_quoted:
             return and_(expression.is_not(None), expression.not_in(("", "[]")))
@@ -222,9 +222,11 @@ def _like(expression: Any, pattern: str) -> Clause:
 
 
 def _pattern(value: QueryText) -> str:
-    """Returns the pattern of LIKE for a text in which `*` stands for any characters."""
+    """Returns the pattern of LIKE for a text in which a `*` that is not quoted stands for any."""
     escaped = _SPECIAL.sub(lambda match: "\\" + match.group(), value.text)
-    return escaped if value.is_quoted else escaped.replace("*", "%")
+    if value.is_quoted:
+        return escaped + "%" if value.is_prefix else escaped
+    return escaped.replace("*", "%")
 
 
 def _few(field: JobField) -> str:

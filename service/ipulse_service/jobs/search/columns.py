@@ -9,11 +9,10 @@ from typing import Any, Literal, NamedTuple
 from sqlalchemy import ColumnElement, cast, func, select
 from sqlalchemy.dialects.postgresql import JSONB
 
-from ipulse_core import strict_json
 from ipulse_service.db.engine import Transaction
 from ipulse_service.db.tables import job_metrics, job_settings, jobs
 from ipulse_service.jobs.search.fields import JobField
-from ipulse_service.jobs.search.terms import InvalidQuery, QueryText, invalid
+from ipulse_service.jobs.search.terms import QUOTED, InvalidQuery, QueryText, invalid
 from ipulse_service.jobs.search.vocabulary import (
     Column,
     LabelColumn,
@@ -27,7 +26,7 @@ ColumnKind = Literal["field", "setting", "metric", "unknown"]
 
 MAX_COLUMNS = 100
 MAX_KEYS = 5  # of a sort
-_ITEM = re.compile(r"[^,]+")
+_ITEM = re.compile(rf"(?:{QUOTED}|[^,])+", re.DOTALL)
 
 
 class AskedColumn(NamedTuple):
@@ -139,7 +138,7 @@ def label_text(transaction: Transaction, key: str) -> ColumnElement[Any]:
     """Returns the expression of a value of a job's metadata."""
     if transaction.connection.dialect.name == "postgresql":
         return func.jsonb_extract_path_text(cast(jobs.c.metadata, JSONB), key)
-    # SQLite compares the key as it is written in the stored document, where it may be escaped.
-    forms = dict.fromkeys((key, strict_json.dumps(key)[1:-1]))
-    found = [func.json_extract(jobs.c.metadata, f'$."{form}"') for form in forms]
-    return found[0] if len(found) == 1 else func.coalesce(*found)
+    # A path of SQLite knows no escapes, which a key in the stored document may have.
+    members = func.json_each(jobs.c.metadata).table_valued("key", "value")
+    found = select(members.c.value).where(members.c.key == key)
+    return found.correlate(jobs).scalar_subquery()

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from datetime import UTC, tzinfo
-from typing import Any
 
 from sqlalchemy import ColumnElement, cast, func
 from sqlalchemy.dialects.postgresql import JSONB
@@ -16,7 +15,7 @@ from ipulse_service.db.engine import Transaction
 from ipulse_service.db.tables import jobs
 from ipulse_service.db.tables.job import HIDDEN
 from ipulse_service.jobs.search.clauses import clause_of
-from ipulse_service.jobs.search.columns import Scalar
+from ipulse_service.jobs.search.columns import Scalar, label_text
 from ipulse_service.jobs.search.terms import Term
 from ipulse_service.jobs.search.vocabulary import Vocabulary
 
@@ -25,10 +24,18 @@ _AFTER_DIGITS = "g"  # sorts after every hexadecimal digit
 
 @dataclass(frozen=True)
 class Field:
-    """A condition on a JSON column; `path` consists of member names and array indices."""
+    """A condition on the spec; `path` consists of member names and array indices."""
 
     path: tuple[str, ...]
     value: Scalar
+
+
+@dataclass(frozen=True)
+class Label:
+    """A condition on the spec's metadata."""
+
+    name: str
+    value: str
 
 
 @dataclass(frozen=True)
@@ -37,7 +44,7 @@ class JobFilter:
 
     states: tuple[JobState, ...] = ()
     devices: tuple[str, ...] = ()
-    labels: tuple[Field, ...] = ()  # in the spec's metadata
+    labels: tuple[Label, ...] = ()  # in the spec's metadata
     fields: tuple[Field, ...] = ()  # in the spec
     created_after: int | None = None
     created_before: int | None = None
@@ -84,31 +91,27 @@ class JobFilter:
         dialect = transaction.connection.dialect.name
         holds = _holds_in_postgresql if dialect == "postgresql" else _holds_in_sqlite
         for label in self.labels:
-            yield holds(jobs.c.metadata, label)
+            yield label_text(transaction, label.name) == label.value
         for wanted in self.fields:
-            yield holds(jobs.c.spec, wanted)
+            yield holds(wanted)
 
 
-def _holds_in_postgresql(column: ColumnElement[Any], field: Field) -> ColumnElement[bool]:
-    found = func.jsonb_extract_path(cast(column, JSONB), *field.path)
+def _holds_in_postgresql(field: Field) -> ColumnElement[bool]:
+    found = func.jsonb_extract_path(cast(jobs.c.spec, JSONB), *field.path)
     return found == cast(field.value, JSONB)
 
 
-def _holds_in_sqlite(column: ColumnElement[Any], field: Field) -> ColumnElement[bool]:
+def _holds_in_sqlite(field: Field) -> ColumnElement[bool]:
     # Keys are compared as they are written in the stored document, where they may be escaped.
     escaped = tuple(strict_json.dumps(name)[1:-1] for name in field.path)
-    found = _holds_at(column, field)
-    return (
-        found if escaped == field.path else found | _holds_at(column, replace(field, path=escaped))
-    )
+    found = _holds_at(field)
+    return found if escaped == field.path else found | _holds_at(replace(field, path=escaped))
 
 
-def _holds_at(column: ColumnElement[Any], field: Field) -> ColumnElement[bool]:
-    # Only specs contain arrays; in metadata, digits are the name of a member.
-    is_index = column is jobs.c.spec
+def _holds_at(field: Field) -> ColumnElement[bool]:
+    column = jobs.c.spec
     path = "$" + "".join(
-        f"[{name}]" if is_index and name.isascii() and name.isdigit() else f'."{name}"'
-        for name in field.path
+        f"[{name}]" if name.isascii() and name.isdigit() else f'."{name}"' for name in field.path
     )
     # Compared as JSON texts, so that true is not 1; numbers by value, so that 1.0 is 1.
     if isinstance(field.value, (int, float)) and not isinstance(field.value, bool):

@@ -16,18 +16,28 @@ from ipulse_service.db.engine import Transaction
 from ipulse_service.db.tables import attempts, job_metrics, job_settings, jobs
 from ipulse_service.jobs.search.columns import kind_of
 from ipulse_service.jobs.search.fields import FIELDS, JobField
-from ipulse_service.jobs.search.terms import InvalidQuery, QueryText
+from ipulse_service.jobs.search.syntax import NAME
+from ipulse_service.jobs.search.terms import (
+    LABEL,
+    QUOTED,
+    InvalidQuery,
+    QueryText,
+    quoted,
+    unquoted,
+)
 from ipulse_service.jobs.search.vocabulary import (
     USUAL_METRICS,
+    LabelColumn,
     MetricColumn,
     SettingColumn,
     Vocabulary,
 )
 
 MOST = 20
-_TYPED = re.compile(r'(?:"[^"]*"|[^\s()"])*(?:"[^"]*)?$')  # the term that ends at the cursor
-_NAMED = re.compile(r"-?(?P<name>[A-Za-z_/][^:=!<>]*)(?P<operator>:|!=|<=|>=|=|<|>)")
-_BARE = re.compile(r"[^\s()\",]+")
+# A term, of which the last quoted text may not be closed yet.
+_TYPED = re.compile(r'(?:"(?:[^"\\]|\\.)*\\?(?:"|\Z)|[^\s()"])+', re.DOTALL)
+_OPERATOR = re.compile(r"\s*(:|!=|<=|>=|=|<|>)")
+_DONE = re.compile(rf"(?:(?:{QUOTED}|[^,\"])*,)+", re.DOTALL)  # values before the one at the cursor
 _GROUPED = ("choice", "text", "dataset", "op")
 
 
@@ -53,25 +63,34 @@ class Suggestions:
 
 def suggest(transaction: Transaction, vocabulary: Vocabulary, query: str, at: int) -> Suggestions:
     """Returns what may stand at the cursor, before the character `at`."""
-    begin = at
-    for match in _TYPED.finditer(query, 0, at):
-        begin = match.start()
-        break
-    typed = query[begin:at]
-    named = _NAMED.match(typed)
-    if named is None:
-        begin += typed.startswith("-")
-        words = typed.removeprefix("-").lower()
-        return Suggestions(begin, at, "name", _names(vocabulary, words))
-    start = begin + max(named.end(), typed.rfind(",") + 1)
-    prefix = query[start:at].strip('"').lower()
-    name = QueryText(named["name"].rstrip(), begin, len(named["name"]))
+    terms = [match.start() for match in _TYPED.finditer(query, 0, at) if match.end() == at]
+    begin = terms[0] if terms else at
+    begin += query.startswith("-", begin, at)
+    named = NAME.match(query, begin, at)
+    operator = _OPERATOR.match(query, named.end(), at) if named else None
+    if named is None or operator is None:
+        words = query[begin:at].lower()
+        if words.startswith(LABEL):
+            words = LABEL + _begun(words.removeprefix(LABEL))
+        return Suggestions(begin, at, "name", _names(transaction, vocabulary, words))
+    done = _DONE.match(query, operator.end(), at)
+    start = done.end() if done else operator.end()
+    prefix = _begun(query[start:at]).lower()
+    name = QueryText(named.group(), begin, len(named.group()))
     values = _values(transaction, vocabulary, name)
     matching = (item for item in values if prefix in item.label.lower())
     return Suggestions(start, at, "value", list(islice(matching, MOST)))
 
 
-def _names(vocabulary: Vocabulary, words: str) -> list[Suggestion]:
+def _begun(written: str) -> str:
+    """Returns the text that is meant by the beginning of its written form."""
+    if not written.startswith('"'):
+        return written
+    is_whole = re.fullmatch(QUOTED, written, re.DOTALL)
+    return unquoted(written[1:-1] if is_whole else written[1:])
+
+
+def _names(transaction: Transaction, vocabulary: Vocabulary, words: str) -> list[Suggestion]:
     known = [
         *((name, f"{name}:", field.about) for name, field in FIELDS.items()),
         *(
@@ -80,7 +99,10 @@ def _names(vocabulary: Vocabulary, words: str) -> list[Suggestion]:
         ),
         *((label := vocabulary.label(name), f"{label}=", name) for name in vocabulary.settings),
     ]
-    found = [item for item in known if words in item[0].lower() or words in item[2].lower()]
+    if words and (LABEL.startswith(words) or words.startswith(LABEL)):
+        keys = sorted({key for key, _ in _labels(transaction)})
+        known += ((LABEL + key, f"{LABEL}{quoted(key)}:", "label of the spec") for key in keys)
+    found = [item for item in known if any(words in text.lower() for text in item)]
     # Names that begin so come first.
     found.sort(key=lambda item: not item[0].lower().startswith(words))
     return [Suggestion(text, label, None, about) for label, text, about in found[:MOST]]
@@ -96,15 +118,23 @@ def _values(
     if isinstance(column, SettingColumn):
         grouped = _counts(transaction, job_settings.c.value, job_settings.c.name_id == column.id)
         for text, jobs_with_it in grouped:
-            yield _value(_shown(text), jobs_with_it, column.name)
+            value = json.loads(text)
+            written = quoted(value) if isinstance(value, str) else text
+            shown = value if isinstance(value, str) else text
+            yield Suggestion(written, shown, jobs_with_it, column.name)
     elif isinstance(column, MetricColumn) and column.id is not None:
-        value = job_metrics.c[column.statistic]
-        query = select(func.min(value), func.max(value)).where(job_metrics.c.name_id == column.id)
+        figure = job_metrics.c[column.statistic]
+        query = select(func.min(figure), func.max(figure)).where(job_metrics.c.name_id == column.id)
         for bound, about in zip(
             transaction.connection.execute(query).one(), ("smallest", "largest"), strict=True
         ):
             if bound is not None:
-                yield _value(f"{bound:.6g}", None, f"the {about} {kind_of(column)}")
+                text = f"{bound:.6g}"
+                yield Suggestion(text, text, None, f"the {about} {kind_of(column)}")
+    elif isinstance(column, LabelColumn):
+        for (key, text), number in _labels(transaction).most_common():
+            if key == column.key:
+                yield _value(text, number, column.name)
     elif isinstance(column, JobField):
         yield from _field_values(transaction, column)
 
@@ -132,6 +162,15 @@ def _field_values(transaction: Transaction, field: JobField) -> Iterator[Suggest
             yield _value(text, None, "s, m, h, d or w")
 
 
+def _labels(transaction: Transaction) -> Counter[tuple[str, str]]:
+    """Returns how often labels with a value occur, among the most frequent sets of labels."""
+    found: Counter[tuple[str, str]] = Counter()
+    for text, number in _counts(transaction, jobs.c.metadata):
+        for label in json.loads(text).items():
+            found[label] += number
+    return found
+
+
 def _suggestions(counts: Iterable[tuple[str, int]], field: JobField) -> Iterator[Suggestion]:
     for text, number in counts:
         yield _value(text, number, field.about)
@@ -148,10 +187,4 @@ def _counts(
 
 
 def _value(text: str, number: int | None, about: str) -> Suggestion:
-    written = text if _BARE.fullmatch(text) and "*" not in text else f'"{text}"'
-    return Suggestion(written, text, number, about)
-
-
-def _shown(text: str) -> str:
-    value = json.loads(text)
-    return value if isinstance(value, str) else text
+    return Suggestion(quoted(text), text, number, about)

@@ -3,9 +3,10 @@
 # query: all ("OR" all)*
 # all:   term+
 # term:  "-"? (name op value | word | quoted | "(" query ")")
-# name:  a text without spaces and operators, or label."quoted words"
+# name:  a text without spaces and operators, or label. and a quoted one
 # op:    ":" "=" "!=" "<" "<=" ">" ">="
-# value: part ("," part)*, each part a text without spaces, or quoted; it may contain "*"
+# value: part ("," part)*, each part quoted, or a text without spaces that may contain "*"
+# quoted: '"' characters '"' "*"?, in which a backslash stands before a quotation mark or backslash
 
 from __future__ import annotations
 
@@ -13,6 +14,7 @@ import re
 
 from ipulse_core.limits import CONTROL_CHARACTERS
 from ipulse_service.jobs.search.terms import (
+    QUOTED,
     AllTerms,
     AnyTerm,
     ComparisonTerm,
@@ -22,6 +24,7 @@ from ipulse_service.jobs.search.terms import (
     Term,
     WordTerm,
     invalid,
+    unquoted,
 )
 
 MAX_QUERY = 2_000  # characters
@@ -30,7 +33,8 @@ MAX_DEPTH = 20  # of parentheses
 MAX_STARS = 4  # in one text: a database tries every way to divide the text between them
 ORDERED = ("<", "<=", ">", ">=")
 
-_NAME = re.compile(r"label\.\"[^\"]+\"|[A-Za-z_/][^\s()\":=!<>,*]*")
+NAME = re.compile(rf"label\.{QUOTED}|[A-Za-z_/][^\s()\":=!<>,*]*", re.DOTALL)
+_QUOTED = re.compile(QUOTED, re.DOTALL)
 _OPERATOR = re.compile(r"\s*(!=|<=|>=|=|<|>)\s*|:\s*")
 _WORD = re.compile(r"[^\s()\"]+")
 _PART = re.compile(r"[^\s()\",]+")
@@ -97,7 +101,7 @@ class _Parser:
             return self._group()
         if character == '"':
             return WordTerm(self._quoted())
-        name = _NAME.match(self._text, self._at)
+        name = NAME.match(self._text, self._at)
         operator = _OPERATOR.match(self._text, name.end()) if name else None
         if name and operator:
             return self._comparison(name, operator)
@@ -130,8 +134,7 @@ class _Parser:
         if len(values) > 1 and written in ORDERED:
             detail = f"`{written}` takes a single value, not a list"
             raise invalid("syntax", detail, values[1].position - 1, 1)
-        written_name = name.group().replace('"', "")
-        named = QueryText(written_name, name.start(), name.end() - name.start())
+        named = QueryText(name.group(), name.start(), name.end() - name.start())
         return ComparisonTerm(named, "=" if written == ":" else written, tuple(values))
 
     def _value(self, after: str) -> QueryText:
@@ -143,21 +146,19 @@ class _Parser:
 
     def _quoted(self) -> QueryText:
         opened = self._at
-        closed = self._text.find('"', opened + 1)
-        if closed < 0:
+        match = _QUOTED.match(self._text, opened)
+        if match is None:
             raise invalid("syntax", "this quotation mark is not closed", opened, 1)
-        self._at = closed + 1
-        return self._checked(
-            QueryText(self._text[opened + 1 : closed], opened, closed + 1 - opened, True)
-        )
+        is_prefix = self._text.startswith("*", match.end())
+        self._at = match.end() + is_prefix
+        text = unquoted(match.group()[1:-1])
+        return QueryText(text, opened, self._at - opened, is_quoted=True, is_prefix=is_prefix)
 
     def _match(self, form: re.Pattern[str]) -> QueryText:
         match = form.match(self._text, self._at)
         assert match is not None  # noqa: S101 - the caller has looked
         self._at = match.end()
-        return self._checked(QueryText(match.group(), match.start(), len(match.group())))
-
-    def _checked(self, value: QueryText) -> QueryText:
+        value = QueryText(match.group(), match.start(), len(match.group()))
         if value.text.count("*") > MAX_STARS:
             detail = f"a text has at most {MAX_STARS} stars"
             raise invalid("too_complex", detail, value.position, value.length)

@@ -2,9 +2,30 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 
 from ipulse_core.errors import InvalidInput, Problem
+
+QUOTED = r'"(?:[^"\\]|\\.)*"'  # in a pattern with DOTALL
+LABEL = "label."  # begins the name of a label
+NULL = "null"  # as a value: the job has none
+
+_BARE = re.compile(r"(?!(?:null|OR|AND)$)[A-Za-z0-9][A-Za-z0-9_./@+-]*")
+_SPECIAL = re.compile(r'["\\]')
+_ESCAPED = re.compile(r'\\(["\\])')
+
+
+def quoted(text: str) -> str:
+    """Returns the form of a text in a query, in quotation marks unless it needs none."""
+    if _BARE.fullmatch(text):
+        return text
+    return '"' + _SPECIAL.sub(r"\\\g<0>", text) + '"'
+
+
+def unquoted(written: str) -> str:
+    """Returns the text that is written so between quotation marks."""
+    return _ESCAPED.sub(r"\1", written)
 
 
 class InvalidQuery(InvalidInput):
@@ -34,6 +55,7 @@ class QueryText:
     position: int
     length: int
     is_quoted: bool = False
+    is_prefix: bool = False  # a `*` follows the quotation marks
 
 
 @dataclass(frozen=True)

@@ -35,7 +35,7 @@ def number_in(text: str) -> float | None:
 def required_number(value: QueryText, name: str) -> float:
     """Returns the number of a value. Raises InvalidQuery for another text."""
     number = number_in(value.text)
-    if number is None or "*" in value.text:
+    if number is None or value.is_prefix:
         raise _wrong(value, f"{name} is compared with a number, such as 0.95")
     return number
 
@@ -43,7 +43,7 @@ def required_number(value: QueryText, name: str) -> float:
 def seconds_in(value: QueryText, name: str) -> float:
     """Returns a duration such as 90, 90s, 15m, 12h, 7d or 2w. Raises InvalidQuery."""
     match = _DURATION.fullmatch(value.text)
-    if match is None:
+    if match is None or value.is_prefix:
         raise _wrong(value, f"{name} is compared with a duration, such as 30s, 15m, 12h, 7d or 2w")
     return float(match[1]) * _SECONDS[match[2]]
 
@@ -70,6 +70,10 @@ def time_span(value: QueryText, name: str, zone: tzinfo) -> TimeSpan:
     Raises InvalidQuery for another text.
     """
     is_day = _DATE.fullmatch(value.text) is not None
+    form = "2026-01-31 or 2026-01-31T12:00:00Z"
+    wrong = _wrong(value, f"{name} is compared with a time, such as {form}")
+    if value.is_prefix:
+        raise wrong
     try:
         moment = datetime.fromisoformat(value.text)
         moment = moment if moment.tzinfo else moment.replace(tzinfo=zone)
@@ -77,8 +81,7 @@ def time_span(value: QueryText, name: str, zone: tzinfo) -> TimeSpan:
         # A day with a change of the clock has more or fewer than 24 hours.
         end = round((moment + timedelta(days=1)).timestamp() * 1000) if is_day else begin
     except (ValueError, OverflowError):
-        form = "2026-01-31 or 2026-01-31T12:00:00Z"
-        raise _wrong(value, f"{name} is compared with a time, such as {form}") from None
+        raise wrong from None
     return TimeSpan(begin, end)
 
 

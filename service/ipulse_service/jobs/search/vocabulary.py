@@ -10,18 +10,27 @@ from functools import cached_property
 from typing import Literal
 
 from ipulse_core import strict_json
+from ipulse_core.limits import CONTROL, MAX_KEY
 from ipulse_core.metric_names import smaller_is_better
 from ipulse_service.db.engine import Transaction
 from ipulse_service.jobs.search import name_ids
 from ipulse_service.jobs.search.fields import FIELDS, JobField
-from ipulse_service.jobs.search.terms import InvalidQuery, QueryText, invalid
+from ipulse_service.jobs.search.terms import (
+    LABEL,
+    QUOTED,
+    InvalidQuery,
+    QueryText,
+    invalid,
+    unquoted,
+)
 
 Statistic = Literal["kept", "smallest", "largest", "last"]
 
 # They are known before the first epoch of the first job has ended.
 USUAL_METRICS = ("test_accuracy", "test_loss", "accuracy", "loss")
 _STATISTICS: dict[str, Statistic] = {"min": "smallest", "max": "largest", "last": "last"}
-_LABEL = re.compile(r"label\.[^\"\\\x00-\x1f]{1,64}")  # the key of a member in a JSON path
+_KEY = re.compile(f"[^{CONTROL}]{{1,{MAX_KEY}}}")
+_IN_QUOTES = re.compile(QUOTED, re.DOTALL)
 _SETTING = "spec."
 _INDEX = re.compile(r"\[(\d+)\]")
 _LISTED = 8  # names in a message
@@ -108,8 +117,8 @@ class Vocabulary:
     def _field_or_metric(self, name: str) -> Column | None:
         if name in FIELDS:
             return FIELDS[name]
-        if _LABEL.fullmatch(name):
-            return LabelColumn(name, name.removeprefix("label."))
+        if name.startswith(LABEL) and _KEY.fullmatch(key := _label_key(name)):
+            return LabelColumn(LABEL + key, key)
         metric, dot, statistic = name.rpartition(".")
         if dot and self._is_metric(metric):
             if statistic == "best":
@@ -132,8 +141,16 @@ class Vocabulary:
         return _refused("unknown_name", detail, named, pointer)
 
 
+def _label_key(name: str) -> str:
+    """Returns the key of a label by its name in a query, where it may be quoted."""
+    key = name.removeprefix(LABEL)
+    return unquoted(key[1:-1]) if _IN_QUOTES.fullmatch(key) else key
+
+
 def _dotted(name: str) -> str:
     """Returns a name with dots for a JSON pointer, or a name with indices in brackets."""
+    if name.startswith(LABEL):  # its key is any text
+        return name
     if name.startswith("/"):
         return ".".join(strict_json.pointer_keys(name))
     return _INDEX.sub(r".\1", name)

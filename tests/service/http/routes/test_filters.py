@@ -96,7 +96,7 @@ def test_a_page_opens_so_many_specs_and_the_next_continues(
     ("name", "value"),
     [
         ("label", "team"),
-        ("label", 'te"am=x'),
+        ("label", "te\x01am=x"),
         ("field", "epochs=7"),
         ("field", "/a/=1"),
         ("field", "/data={}"),

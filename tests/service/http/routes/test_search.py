@@ -91,6 +91,7 @@ DOCUMENTED = {
     "digits": "ba",
     '"Größe %"': "c",
     "name:digits*": "ba",
+    'name:"Größe %"*': "c",
     "tag:wide -tag:old": "b",
     "tag:null": "edc",
     "group:null OR tag:wide": "ba",

@@ -41,7 +41,7 @@ from ipulse_service.jobs.search.vocabulary import Vocabulary
 
 MAX_SKIP = 1_000_000
 
-_LABEL = r"^[^=\"\\\x00-\x1f]+=[^\x00-\x1f]*$"
+_LABEL = r"^[^=\x00-\x1f]+=[^\x00-\x1f]*$"
 _FIELD = r"^(/[^=/\"\\\x00-\x1f]+)+=[^\x00-\x1f]*$"
 
 # The last metadata, as of integers: it says more than that a pattern does not match.
@@ -210,9 +210,9 @@ def _page(
     return found.jobs, token
 
 
-def _label(text: str) -> filters.Field:
+def _label(text: str) -> filters.Label:
     name, _, value = text.partition("=")
-    return filters.Field((name,), value)
+    return filters.Label(name, value)
 
 
 def _spec_field(text: str) -> filters.Field:
