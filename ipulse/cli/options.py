@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields
 from itertools import islice
@@ -17,6 +18,8 @@ from ipulse.client import Client
 from .completing import complete_job
 from .exits import Exit
 
+# A name in a list with commas; in quotation marks a comma is part of it: label."a, b".
+_NAME = re.compile(r'(?:"(?:[^"\\]|\\.)*"|[^,])+', re.DOTALL)
 JOB_HELP = (
     "Id of the job, its first characters (4 or more), its name, latest, or latest~1 (one before)."
 )
@@ -180,4 +183,4 @@ def _own_parameters(command: Callable[..., Exit]) -> Iterator[tuple[str, inspect
 
 def names_in(text: str) -> list[str]:
     """Return the names in the text of an option that takes several, with commas."""
-    return [name.strip() for name in text.split(",") if name.strip()]
+    return [name.strip() for name in _NAME.findall(text) if name.strip()]

@@ -43,6 +43,17 @@ def test_csv_and_json_have_plain_values(run: Run, group: str) -> None:
     assert header.startswith("id,name,state,")
 
 
+def test_a_quoted_label_is_a_column_and_an_order(run: Run, client: Client) -> None:
+    name = f"l{secrets.token_hex(6)}"
+    for value in ("x", "y"):
+        client.submit({**SPEC, "name": name, "metadata": {"a, b: ü": value}})
+    label = 'label."a, b: ü"'
+    listed = run("list", f"name:{name}", "--columns", f"name,{label}", "--sort", label, "--csv")
+    rows = list(csv.reader(io.StringIO(listed.out)))
+    assert rows == [["name", label], [name, "x"], [name, "y"]]
+    assert run("list", f'name:{name} {label}:"y"*', "--columns", label, "--csv").out.count("y") == 1
+
+
 def test_a_wrong_query_says_where(run: Run, client: Client, group: str) -> None:
     wrong = run("list", f"group:{group} sed:1")
     assert wrong.code == 2
