@@ -1,6 +1,7 @@
 // The columns of the jobs table: how each is headed, sorted and filled.
 import { html, nothing } from "../../vendor.js";
 import { duration, elapsed, isOver, label, metric, number, plain, relative } from "../../lib/format.js";
+import { quoted } from "../../lib/query.js";
 import { ago } from "../../parts/ago.js";
 import { awaited, waitsForJob } from "../../parts/awaited.js";
 import { chip } from "../../parts/chip.js";
@@ -39,8 +40,8 @@ const OWN = {
   duration: { words: "Duration", cell: (job) => (job.started_at ? duration(elapsed(job)) : nothing), sort: "run_seconds", isNumber: true },
   created: { words: "Created", cell: (job) => ago(job.created_at), sort: "created" },
   id: { words: "Id", cell: (job) => html`<code>${job.id.slice(4, 12)}</code>`, sort: "id", isText: true },
-  tags: { words: "Tags", cell: (job) => job.tags?.map((tag) => html`<a class="tag" href="/jobs?q=tag:${tag}">${tag}</a> `) },
-  group: { words: "Group", cell: (job) => (job.group ? html`<a href="/jobs?q=group:${job.group}">${job.group}</a>` : nothing), sort: "group", isText: true },
+  tags: { words: "Tags", cell: (job) => job.tags?.map((tag) => html`<a class="tag" href="/jobs?q=${encodeURIComponent(`tag:${quoted(tag)}`)}">${tag}</a> `) },
+  group: { words: "Group", cell: (job) => (job.group ? html`<a href="/jobs?q=${encodeURIComponent(`group:${quoted(job.group)}`)}">${job.group}</a>` : nothing), sort: "group", isText: true },
 };
 
 /** How a column is shown. @param {string} key */

@@ -4,6 +4,7 @@ import { api } from "../../lib/api.js";
 import { View } from "../../app/view.js";
 import { navigate, updateQuery } from "../../app/router.js";
 import { STATES, phaseOf } from "../../lib/format.js";
+import { quoted } from "../../lib/query.js";
 import { isLeaving } from "../../parts/deletions.js";
 import { icon } from "../../parts/icon.js";
 import { menu } from "../../parts/menu.js";
@@ -64,7 +65,7 @@ class JobsView extends View {
   /** Addresses of older versions had a parameter for each filter. */
   oldFilters() {
     const { query } = this.route;
-    const label = query.get("label")?.replace(/^([^=]+)=(.*)$/, "label.$1:$2");
+    const label = query.get("label")?.replace(/^([^=]+)=(.*)$/, (_, name, value) => `label.${quoted(name)}:${quoted(value)}`);
     return [...["state", "device"].filter((name) => query.get(name)).map((name) => `${name}:${query.get(name)}`), label].filter(Boolean).join(" ");
   }
 

@@ -4,6 +4,7 @@ import { api } from "../../lib/api.js";
 import { who } from "../../app/session.js";
 import { View } from "../../app/view.js";
 import { bytes, number } from "../../lib/format.js";
+import { quoted } from "../../lib/query.js";
 import { ago } from "../../parts/ago.js";
 import { copyButton } from "../../parts/copy.js";
 import { confirmDialog } from "../../parts/dialog.js";
@@ -14,7 +15,7 @@ import { toast } from "../../parts/toast.js";
 const DIGITS = 8; // of a digest
 
 const shape = (tensors) => tensors.map((one) => `[${one.shape.join(", ")}]`).join(", ");
-const query = (op) => encodeURIComponent(`op:"${op.reference}"`);
+const query = (op) => encodeURIComponent(`op:${quoted(op.reference)}`);
 
 /** "width: 2, 1 to 8"; an attribute without a default must be set in the spec. */
 function attribute(name, { type, default: fallback, minimum, maximum }) {
