@@ -17,7 +17,7 @@ from ipulse_service.sweeps.rows import SweepReason, SweepRow, SweepState, TrialS
 
 
 class NothingToRepeat(Conflict):
-    """No such job of the sweep failed, was cancelled or is deleted; `ipulse sweep show` has all."""
+    """No job of the sweep is of those to repeat."""
 
     code = "nothing_to_repeat"
 
@@ -91,9 +91,25 @@ def repeat(
     count += _reopen(transaction, of_sweep & is_refused)
     _reopen(transaction, of_sweep & sweep_trials.c.pk.in_(repeated))
     if not count:
-        raise NothingToRepeat()
+        raise NothingToRepeat(_nothing(failed, deleted, numbers))
     _check_hours(transaction, sweep)
     return store.change(transaction, sweep, **_continued(transaction, sweep))
+
+
+def _nothing(failed: bool, deleted: bool, numbers: Collection[int]) -> str:
+    """Returns which jobs the sweep does not have, and how to repeat others."""
+    of_trials = (
+        f"of trial {', '.join(map(str, sorted(numbers)))} failed, was cancelled or is deleted"
+    )
+    sought = [
+        *(["failed"] if failed else []),
+        *(["is deleted"] if deleted else []),
+        *([of_trials] if numbers else []),
+    ]
+    return (
+        f"no job of the sweep {' or '.join(sought)}: `ipulse sweep show` lists all; --deleted "
+        "repeats deleted jobs, and --trial N also those of a trial that were cancelled"
+    )
 
 
 def _reopen(transaction: Transaction, which: ColumnElement[bool]) -> int:

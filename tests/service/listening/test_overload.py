@@ -120,8 +120,10 @@ def test_a_blocked_loop_a_busy_machine_and_many_users_end_no_lease(
     lines = [line for each in replicas for line in log_lines(each)]
     [lost] = [line for line in lines if line["action"] == "lease_expired"]
     assert lost["job"] == dead
-    claimed = [line for line in lines if line.get("job") == dead and "claims" in line.get("path", "")]
+    of_dead = [line for line in lines if line.get("job") == dead]
+    claimed = [line for line in of_dead if "claims" in line.get("path", "")]
     blocked = [line for line in lines if line["action"] == "event_loop_blocked"]
     deaf = sum(line["seconds"] for line in blocked if line["lane"] == "worker")
     seconds = (moment(lost) - moment(claimed[0])).total_seconds()
-    assert seconds - deaf <= NOTICED_SECONDS
+    # Not counted as listening, and not in the log, is also the time in which heartbeats waited.
+    assert seconds - deaf <= NOTICED_SECONDS + BLOCKED_SECONDS

@@ -60,7 +60,8 @@ def _check(transaction: Transaction, job: JobRow) -> None:
     elif job.reason is Reason.DEPENDENCY_FAILED:
         why = f"retry the job that it waited for. {job.message}"
     elif job.state is JobState.CANCELLED:
-        why = "continue it from its last checkpoint, or clone it"
+        has_checkpoint = artifacts.latest_checkpoint(transaction, job) is not None
+        why = "continue it from its last checkpoint" if has_checkpoint else "clone it"
     elif job.imported_at is not None:
         why = "it ran on another service, and what it needs may not be here: clone it"
     elif broken := dependents.broken(transaction, job):

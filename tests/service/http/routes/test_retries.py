@@ -105,7 +105,7 @@ def test_another_end_is_refused_with_what_to_do(service: InProcess) -> None:
     cancelled = submit(service)
     cancel(service, cancelled)
     job_id, _ = failed(service)
-    for one, fix in ((succeeded.claim["job_id"], "clone"), (cancelled, "continue")):
+    for one, fix in ((succeeded.claim["job_id"], "clone"), (cancelled, "clone it")):
         problem = check_problem(service.user.post(f"/v1/jobs/{one}/retry"), 409)
         assert problem["code"] == "illegal_transition"
         assert fix in problem["detail"]
