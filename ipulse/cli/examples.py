@@ -108,6 +108,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "agent join": (
         "agent join https://lab.example.org:8470 --token ipj_... --pin sha256:...",
         "agent join https://lab.example.org:8470 --token ipj_... --devices ipu --name pod-1",
+        "agent join https://lab.example.org:8470 --token ipj_... --name pod-1 --replace --wait",
     ),
     "agent run": ("agent run", "agent run --data ~/recordings"),
     "agent leave": ("agent leave",),

@@ -6,6 +6,7 @@ import re
 import socket
 import ssl
 import time
+from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -17,15 +18,27 @@ from ipulse.stack import tls
 from ipulse.stack.agent_home import AgentHome, Membership
 from ipulse.stack.listening import is_loopback
 from ipulse_core import messages, strict_json
-from ipulse_core.errors import InvalidInput, InvalidJSON, Problem, RemoteError, Unavailable
+from ipulse_core.errors import (
+    Conflict,
+    InvalidInput,
+    InvalidJSON,
+    Problem,
+    RemoteError,
+    Unavailable,
+)
 from ipulse_core.worker_faults import errors_name
 
 CONNECT_SECONDS = 10.0
 RETRIES = 6  # within eleven seconds
+WAIT_SECONDS = 3.0  # between two tries of one that waits
 
 _PIN = re.compile(r"sha256:[0-9a-f]{64}")
 _TOKEN = re.compile(r"ipj_[0-9a-f]{16}_[A-Za-z0-9_-]{43}")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}")
+
+
+class Untrusted(Unavailable):
+    """The certificate of the service cannot be verified."""
 
 
 class WrongPin(InvalidInput):
@@ -35,9 +48,20 @@ class WrongPin(InvalidInput):
 
 
 def join(
-    home: AgentHome, url: str, token: str, pin: str, ca: Path | None, name: str | None
+    home: AgentHome,
+    url: str,
+    token: str,
+    pin: str,
+    ca: Path | None,
+    name: str | None,
+    *,
+    replace: bool = False,
+    on_wait: Callable[[str], None] | None = None,
 ) -> Membership:
     """Exchange a join token for a token of the agent's own, and store it in an open home.
+
+    With `replace` the agent takes the name of one that has stopped. With `on_wait` the function
+    waits until the name is free and the service answers, and tells `on_wait` why.
 
     The service's certificate is checked first: against the pin, or else by `ca` or the machine's
     own authorities. Raises InvalidInput for wrong arguments, WrongPin, and the service's refusals.
@@ -45,6 +69,21 @@ def join(
     address = checked_url(url)
     agent = name or _own_name()
     _check(token, pin, ca, agent)
+    while True:
+        try:
+            return _join_once(home, address, token, pin, ca, agent, replace)
+        except Untrusted:
+            raise
+        except (Conflict, Unavailable) as error:
+            if on_wait is None:
+                raise
+            on_wait(error.message)
+            time.sleep(WAIT_SECONDS)
+
+
+def _join_once(
+    home: AgentHome, address: str, token: str, pin: str, ca: Path | None, agent: str, replace: bool
+) -> Membership:
     trust: ssl.SSLContext | bool = True
     certificate = text = ""
     if pin:
@@ -52,7 +91,9 @@ def join(
         trust, certificate = tls.pinned_text(text), str(home.certificate_file)
     elif ca is not None:
         trust, certificate = tls.authorities(ca), str(ca.absolute())
-    body = {"name": agent, "instance": home.instance()}
+    body: dict[str, str | bool] = {"name": agent, "instance": home.instance()}
+    if replace:  # services of earlier versions do not know it
+        body["replace"] = True
     answer = _exchange(address, token, body, trust)
     if pin:  # only now, because a former membership may still need the former one
         with errors_name(home.certificate_file):
@@ -137,7 +178,9 @@ def _pinned_certificate(url: str, pin: str) -> str:
     return shown
 
 
-def _exchange(url: str, token: str, body: dict[str, str], trust: ssl.SSLContext | bool) -> str:
+def _exchange(
+    url: str, token: str, body: dict[str, str | bool], trust: ssl.SSLContext | bool
+) -> str:
     retries = RetryPolicy(url, RETRIES)  # the same machine may repeat the request
     with _client(url, token, trust) as http:
         while True:
@@ -177,7 +220,8 @@ def _unreachable(url: str, error: Exception) -> Unavailable:
     distrust = tls.distrust_in(error)
     why = distrust or str(error) or type(error).__name__
     hint = "; or --pin, which `ipulse agent token` prints on its machine" if distrust else ""
-    return Unavailable(f"no service can be reached at {url}: {why}{hint}")
+    kind = Untrusted if distrust else Unavailable
+    return kind(f"no service can be reached at {url}: {why}{hint}")
 
 
 def _own_name() -> str:

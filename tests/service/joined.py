@@ -20,8 +20,8 @@ class Machine:
         self._service = service
         self.instance = secrets.token_urlsafe(32)
 
-    def join(self, token: str, name: str) -> httpx.Response:
-        body = {"name": name, "instance": self.instance}
+    def join(self, token: str, name: str, **more: Any) -> httpx.Response:
+        body = {"name": name, "instance": self.instance, **more}
         with client(self._service, token) as http:
             return http.post("/v1/worker/join", json=body)
 

@@ -43,13 +43,16 @@ class JoinedAgent:
     seconds: int  # that the token is valid for
 
 
-def join(transaction: Transaction, join_token_id: str, name: str, instance: str) -> JoinedAgent:
+def join(
+    transaction: Transaction, join_token_id: str, name: str, instance: str, replace: bool = False
+) -> JoinedAgent:
     """Admits an agent, and replaces the tokens of a former agent of that name.
 
     `instance` is a secret of the joining machine. The same machine may repeat a request whose
     response was lost, with the same join token, without another use of that token; and it may take
     its own name again. Under another name it replaces its former agent, unless that one is present:
-    then it runs on a machine with a copy of this one's disk.
+    then it runs on a machine with a copy of this one's disk. With `replace` it takes the name of
+    another machine's agent as soon as that one has signed off, and not only after its silence.
 
     Raises JoinTokenUsed, or AgentNameInUse for the name of another machine whose agent is present,
     and for that of a removed agent that still holds a job: the name opens the job's files.
@@ -61,16 +64,19 @@ def join(transaction: Transaction, join_token_id: str, name: str, instance: str)
         select(agents).where(agents.c.name == name)
     ).one_or_none()
     is_same = former is not None and hmac.compare_digest(former.instance_sha256 or "", digest)
-    if former is not None and not is_same and former.seen_at > transaction.now - PRESENT_MS:
+    is_off = former is None or (replace and former.stopped_at is not None)
+    was_seen = former is not None and former.seen_at > transaction.now - PRESENT_MS
+    if former is not None and was_seen and not is_same and not is_off:
         seconds = max(0, transaction.now - former.seen_at) // 1000
         raise AgentNameInUse(
             f"an agent called {name} is present, seen {seconds} s ago: choose another --name, or "
-            f"stop that agent and wait until it was silent for {PRESENT_MS // 1000} s"
+            f"stop that agent and add --replace, or wait until it was silent for "
+            f"{PRESENT_MS // 1000} s (--wait)"
         )
     if not is_same and leases.holds_any(transaction, name):
         raise AgentNameInUse(
             f"a former agent called {name} still holds a job: try again once its lease has "
-            "expired, or choose another --name"
+            "expired (--wait does), or choose another --name"
         )
     if not (is_same and former is not None and former.join_token_id == token.id):
         join_tokens.use(transaction, token.id)

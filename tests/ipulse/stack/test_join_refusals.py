@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
+import signal
+import socket
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -53,6 +57,39 @@ class TestRefusals:
         with running(tmp_path / "first", *line, "--name", "twin"):
             options = ["--name", "twin", "--home", str(tmp_path / "second"), "--json"]
             assert error(ipulse(*line, *options)) == "conflict"
+            assert error(ipulse(*line, *options, "--replace")) == "conflict"
+            waiting = subprocess.Popen(
+                [sys.executable, "-m", "ipulse", *line, *options, "--replace", "--wait"],
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                text=True,
+                env={**os.environ, **ENVIRONMENT, "IPULSE_WARM": "0"},
+            )
+            assert waiting.stderr is not None
+            assert waiting.stdout is not None
+            assert "twin" in waiting.stderr.readline()
+        with waiting:  # the first one has stopped
+            assert json.loads(waiting.stdout.readline())["name"] == "twin"
+            waiting.send_signal(signal.SIGINT)
+            waiting.communicate(timeout=DEADLINE)
+
+    @pytest.mark.verify
+    def test_one_that_waits_for_a_service_that_is_away_ends_by_ctrl_c(
+        self, stack: Stack, tmp_path: Path
+    ) -> None:
+        token = join_line(stack)
+        with socket.create_server(("127.0.0.1", 0)) as nobody:
+            port = nobody.getsockname()[1]
+        token[token.index("join") + 1] = f"https://127.0.0.1:{port}"
+        command = [sys.executable, "-m", "ipulse", *token, "--wait", "--home", str(tmp_path / "a")]
+        waiting = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+        with waiting:
+            assert waiting.stderr is not None
+            assert str(port) in waiting.stderr.readline()
+            waiting.send_signal(signal.SIGINT)
+            said = waiting.communicate(timeout=DEADLINE)[1]
+        assert waiting.returncode == 130
+        assert "Traceback" not in said
 
     @pytest.mark.verify
     def test_an_agent_that_was_removed_ends(self, stack: Stack, tmp_path: Path) -> None:

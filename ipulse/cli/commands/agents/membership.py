@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -73,6 +73,14 @@ def join_service(
         str | None,
         typer.Option(metavar="NAME", help="Name of the agent. [default: the machine's name]"),
     ] = None,
+    replace: Annotated[
+        bool,
+        typer.Option("--replace", help="Take the name of an agent that has stopped, at once."),
+    ] = False,
+    wait: Annotated[
+        bool,
+        typer.Option("--wait", help="Wait until the service answers and the name is free."),
+    ] = False,
     devices: Devices = None,
     data: DataFolder = None,
     home: AgentHomePath = None,
@@ -88,7 +96,16 @@ def join_service(
 
     require_agent()
     with _opened(home) as folder:
-        joining.join(folder, url, token, pin, ca, name)
+        joining.join(
+            folder,
+            url,
+            token,
+            pin,
+            ca,
+            name,
+            replace=replace,
+            on_wait=_say_once() if wait else None,
+        )
     # Every user of this machine can read the arguments of a process, and the token may have uses
     # left: the process that stays has other arguments.
     options = [*_given("--home", home), *_given("--devices", devices), *_given("--data", data)]
@@ -135,6 +152,19 @@ def leave_service(home: AgentHomePath = None, yes: Yes = False, as_json: AsJSON 
     else:
         show(f"{membership.name} has left {membership.url}")
     return Exit.OK
+
+
+def _say_once() -> Callable[[str], None]:
+    """Return a function that says why the command waits, when that has changed."""
+    said = ""
+
+    def tell(why: str) -> None:
+        nonlocal said
+        if why != said:
+            say(f"Waiting (Ctrl-C ends this): {why}")
+        said = why
+
+    return tell
 
 
 def _given(option: str, value: Path | str | None) -> list[str]:

@@ -125,6 +125,35 @@ class TestName:
         with client(service, former) as agent:
             assert agent.get(f"/v1/worker/wakeups?agent={name}").status_code == 401
 
+    def test_of_one_that_has_stopped_is_taken_at_once_with_replace(
+        self, service: InProcess
+    ) -> None:
+        name, former = joined(service)
+        token, other = join_token(service)["token"], Machine(service)
+        registration = {"agent": name, "device_kinds": ["cpu"]}
+        with client(service, former) as agent:
+            assert agent.post("/v1/worker/agents", json=registration).status_code == 204
+            present = other.join(token, name, replace=True)
+            assert refusal(present) == (409, "agent_name_in_use")
+            assert agent.post("/v1/worker/sign-off", json={"agent": name}).status_code == 204
+            assert refusal(other.join(token, name)) == (409, "agent_name_in_use")
+            assert other.join(token, name, replace=True).status_code == 201
+            assert agent.post("/v1/worker/agents", json=registration).status_code == 401
+
+    def test_of_one_that_holds_a_job_is_not_replaced(self, service: InProcess) -> None:
+        name, former = joined(service)
+        job_id = service.submit()["id"]
+        attempt = service.attempt(job_id)
+        held = tables.attempts.c.id == attempt.claim["attempt_id"]
+        change(service, tables.attempts, held, agent=name)
+        with client(service, former) as agent:
+            assert agent.post("/v1/worker/sign-off", json={"agent": name}).status_code == 204
+        token, other = join_token(service)["token"], Machine(service)
+        refused = other.join(token, name, replace=True)
+        assert refusal(refused) == (409, "agent_name_in_use")
+        assert attempt.complete()["state"] == "succeeded"
+        assert other.join(token, name, replace=True).status_code == 201
+
     def test_that_is_new_ends_the_former_agent_of_the_machine(self, service: InProcess) -> None:
         machine = Machine(service)
         former, token = f"agent-{secrets.token_hex(4)}", join_token(service, uses=4)["token"]

@@ -61,7 +61,9 @@ def join(request: JoinRequest, state: State, caller: CurrentCaller) -> AgentToke
     """
     assert caller.token_id is not None  # noqa: S101 - every join token has an id
     with state.database.write() as transaction:
-        joined = joining.join(transaction, caller.token_id, request.name, request.instance)
+        joined = joining.join(
+            transaction, caller.token_id, request.name, request.instance, request.replace
+        )
     _log.info("agent_joined", extra={"agent": request.name, "join_token": caller.token_id})
     return AgentToken.of(joined)
 

@@ -109,6 +109,11 @@ class JoinRequest(StrictModel):
         pattern=r"^[\x21-\x7e]*$",
         description="A random secret of the machine. With the same one a request may be repeated.",
     )
+    replace: bool = Field(
+        default=False,
+        description="Take the name of another machine's agent that has stopped, without waiting "
+        "until it was silent for 90 s; its token ends.",
+    )
 
 
 class AgentToken(BaseModel):
