@@ -60,7 +60,9 @@ class TestLocks:
     def test_every_environment_has_the_versions_of_the_runtime(self) -> None:
         runtime = pins("runtime")
         assert runtime.items() <= pins("dev").items()
-        assert pins("service").items() <= runtime.items()
+        # The service's image reads users' files with the newest HDF5; TensorFlow has an older one.
+        service = {name: pin for name, pin in pins("service").items() if name != "h5py"}
+        assert service.items() <= runtime.items()
         assert pins("worker-cpu").items() <= runtime.items()
 
     def test_every_dependency_of_every_package_is_locked(self) -> None:
