@@ -66,12 +66,15 @@ class BlockingSweeps:
     ) -> SweepStatus:
         """Extend a sweep; one that has ended continues. Raises InvalidInput, Conflict, NotFound.
 
-        trials: number of trials in all.
-        parallel: trials at the same time.
-        values: more values of settings that a grid varies, by JSON pointer.
-        seeds: more seeds of each trial; those that failed get them when they are retried, and
-            those that were stopped early get none.
-        limits: all limits from now on: run_seconds (from the continuation), device_hours, target.
+        Args:
+            sweep_id: id of the sweep.
+            trials: number of trials in all.
+            parallel: trials at the same time.
+            values: more values of settings that a grid varies, by JSON pointer.
+            seeds: more seeds of each trial; those that failed get them when they are retried, and
+                those that were stopped early get none.
+            limits: all limits from now on: run_seconds (from the continuation), device_hours,
+                target.
         """
         changed = self._calls.change_sweep(
             sweep_id, trials, parallel, values=values, seeds=seeds, limits=limits
