@@ -60,12 +60,15 @@ def packed(path: Path, follow_outside: bool = False) -> Iterator[PackedData]:
 
 
 def name_of(path: Path) -> str:
-    """Return the name that a data set gets from its file, such as `mine` from mine.npz."""
+    """Return the name that a data set gets from its file, as the web page does.
+
+    `mine.npz` becomes `mine`, and `my data (v2).csv` `my-data-v2-`: other characters than those of
+    names are replaced.
+    """
     name = os.path.basename(os.path.abspath(path))
-    for suffix in (".tar.gz", ".tgz", ".tar", ".zip", ".npz", ".h5", ".hdf5", ".csv"):
-        if name.lower().endswith(suffix) and len(name) > len(suffix):
-            return name[: -len(suffix)]
-    return name
+    name = re.sub(r"(\.(npz|h5|hdf5|csv|tsv|txt|zip|tar|gz|tgz))+$", "", name, flags=re.IGNORECASE)
+    name = re.sub(r"^[^A-Za-z0-9]+", "", re.sub(r"[^A-Za-z0-9._-]+", "-", name))
+    return name[:128] or "data"
 
 
 def _refused(path: Path, what: str) -> InvalidInput:

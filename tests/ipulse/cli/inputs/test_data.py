@@ -41,6 +41,26 @@ def test_a_file_becomes_a_version(client: Client, run: Run, tmp_path: Path) -> N
     assert run("data", "show", "mine").code == 3
 
 
+@pytest.mark.parametrize(
+    ("file", "name"),
+    [
+        ("my data (v2).npz", "my-data-v2-"),
+        ("größe.npz", "gr-e"),
+        ("(1).npz", "1-"),
+        ("ß.npz", "data"),
+    ],
+)
+def test_any_file_name_gives_a_name(run: Run, tmp_path: Path, file: str, name: str) -> None:
+    path, spec = tmp_path / file, tmp_path / "spec.yaml"
+    path.write_bytes(spikes(samples=20, steps=10, channels=6))
+    assert run("init", str(spec), "--data", str(path)).code == 0
+    done = run("data", "push", str(path))
+    assert done.code == 0, done.err
+    assert done.out.startswith(f"{name}@1 ")
+    done = run("submit", str(spec))
+    assert done.code == 0, done.err
+
+
 def test_a_refused_file_is_explained(client: Client, run: Run, tmp_path: Path) -> None:
     path = tmp_path / "twos.npz"
     path.write_bytes(npz(spikes=[[[0, 2]]] * 3, labels=[0, 1, 0]))

@@ -16,7 +16,7 @@ const sleep = (ms) => new Promise((resolve) => { setTimeout(resolve, ms); });
 
 /** A name for a data set from that of its file. */
 function nameFrom(file) {
-  const name = file.name.replace(/(\.(npz|h5|hdf5|csv|zip|tar|gz|tgz))+$/i, "").replace(/[^A-Za-z0-9._-]+/g, "-").replace(/^[^A-Za-z0-9]+/, "");
+  const name = file.name.replace(/(\.(npz|h5|hdf5|csv|tsv|txt|zip|tar|gz|tgz))+$/i, "").replace(/[^A-Za-z0-9._-]+/g, "-").replace(/^[^A-Za-z0-9]+/, "");
   return name.slice(0, 128) || "data";
 }
 
