@@ -114,6 +114,30 @@ class TestTrouble:
             # The job is not at fault.
             assert service.job(job_id).outcome["reason"] == Reason.WORKER_STOPPED
 
+    def test_a_service_that_cannot_take_the_outcome_is_no_fault_of_the_job(
+        self, service: FakeService, agent: Agent, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(retry_policy, "FIRST_PAUSE", 0.0)
+        job_id = service.submit("completes")
+        service.fail("finish", 500, times=retry_policy.TRIES)
+        agent.run_job(job_id)
+        service.wait_for(lambda: service.job(job_id).last.outcome)
+        assert service.job(job_id).outcome["reason"] == Reason.WORKER_STOPPED
+
+    def test_a_superseded_attempt_is_not_called_unreported(
+        self, service: FakeService, agent: Agent, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        job_id = service.submit("completes")
+
+        def supersede(_: str, path: str) -> None:
+            if path.endswith("/finish"):
+                service.job(job_id).last.is_superseded = True
+
+        service.faults.append(supersede)
+        agent.run_job(job_id)
+        assert "attempt_superseded" in caplog.messages
+        assert "attempt_not_reported" not in caplog.messages
+
     def test_results_wait_for_a_service_that_is_away_for_long(
         self, tmp_path: Path, settings: AgentSettings
     ) -> None:

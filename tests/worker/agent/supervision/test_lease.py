@@ -66,3 +66,11 @@ def test_an_unexpected_error_of_a_thread_loses_it(lease: AttemptLease) -> None:
     with pytest.raises(ZeroDivisionError), lease.lost_by_failure("reporter"):
         raise ZeroDivisionError
     assert "the reporter failed: ZeroDivisionError()" in losses[0].message
+
+
+def test_an_error_of_the_service_is_itself_the_reason(lease: AttemptLease) -> None:
+    """It decides whether the attempt counts as lost."""
+    error = Unavailable()
+    with pytest.raises(Unavailable), lease.lost_by_failure("attempt"):
+        raise error
+    assert lease.loss is error

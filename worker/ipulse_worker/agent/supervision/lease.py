@@ -76,12 +76,13 @@ class AttemptLease:
 
     @contextmanager
     def lost_by_failure(self, name: str) -> Iterator[None]:
-        """Lose the lease if the context raises.
+        """Lose the lease if the context raises; an error of the service is the reason itself.
 
         The attempt's other threads then stop instead of waiting for the failed one.
         """
         try:
             yield
         except BaseException as error:
-            self.lose(IPUlseError(f"the {name} failed: {error!r}"))
+            failed = f"the {name} failed: {error!r}"
+            self.lose(error if isinstance(error, IPUlseError) else IPUlseError(failed))
             raise
