@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import itertools
 import os
+import re
 import signal
 import time
 from contextlib import suppress
@@ -16,7 +17,10 @@ from typing import Dict, List, Mapping
 from ipulse_core.sandbox.cgroup_folders import NoControlGroup, usable_hierarchies
 from ipulse_core.sandbox.limits import SPARE_PROCESSES, SandboxLimits
 
-_PREFIX = "ipulse-sandbox-"
+# Not "ipulse-sandbox-": earlier versions on the same machine would kill these groups.
+_PREFIX = "ipulse-sandbox."
+# The PID namespace of the runner, its PID and start, and a counter.
+_NAME = re.compile(re.escape(_PREFIX) + "([0-9]+)-([0-9]+)-([0-9]+)-[0-9]+")
 _WAIT_SECONDS = 5.0  # for the end of killed processes
 _CPU_PERIOD = 100_000  # in microseconds
 _counter = itertools.count()
@@ -41,7 +45,8 @@ class ControlGroup:
         Raises NoControlGroup.
         """
         found = usable_hierarchies()
-        name = f"{_PREFIX}{os.getpid()}-{_started(os.getpid())}-{next(_counter)}"
+        pid = os.getpid()
+        name = f"{_PREFIX}{_namespace()}-{pid}-{_started(pid)}-{next(_counter)}"
         group = cls(found.version, {key: path / name for key, path in found.folders.items()})
         try:
             for parent in set(found.folders.values()):
@@ -107,7 +112,8 @@ class ControlGroup:
     def _processes(self) -> List[int]:
         with suppress(OSError):
             text = (self._folders["pids"] / "cgroup.procs").read_text()
-            return [int(line) for line in text.split()]
+            # Version 2 reports processes of other namespaces as 0, which means one's own group.
+            return [pid for pid in map(int, text.split()) if pid > 0]
         return []
 
     def _limit(self, limits: SandboxLimits, files_bytes: int) -> None:
@@ -130,14 +136,25 @@ class ControlGroup:
 
 
 def _remove_abandoned(parent: Path) -> None:
-    """Remove the groups that killed runners left."""
+    """Remove the groups that killed runners of this PID namespace left."""
+    own = _namespace()
     for folder in parent.glob(f"{_PREFIX}*"):
-        pid, started = folder.name[len(_PREFIX) :].split("-")[:2]
-        if _started(int(pid)) != started:
+        match = _NAME.fullmatch(folder.name)
+        if match is None or match[1] != own:
+            continue
+        if _started(int(match[2])) != match[3]:
             group = ControlGroup(0, {"pids": folder})
             group.kill()
             with suppress(OSError):
                 folder.rmdir()
+
+
+def _namespace() -> str:
+    """Return the inode of this process's PID namespace. Raises NoControlGroup."""
+    try:
+        return str(os.stat("/proc/self/ns/pid").st_ino)
+    except OSError as error:
+        raise NoControlGroup(f"{error.filename}: {error.strerror}") from error
 
 
 def _started(pid: int) -> str:

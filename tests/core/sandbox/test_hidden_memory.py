@@ -150,11 +150,12 @@ def test_groups_are_gone_with_their_sandboxes(place: Place) -> None:
         folders = set(usable_hierarchies().folders.values())
     except NoControlGroup as problem:
         pytest.skip(f"no control groups here: {problem}")
-    abandoned = [folder / "ipulse-sandbox-1-0-0" for folder in folders]
+    namespace = os.stat("/proc/self/ns/pid").st_ino
+    abandoned = [folder / f"ipulse-sandbox.{namespace}-1-0-0" for folder in folders]
     for folder in abandoned:
         folder.mkdir()
     place.run("true")
-    left = [path for folder in folders for path in Path(folder).glob("ipulse-sandbox-*")]
+    left = [path for folder in folders for path in Path(folder).glob("ipulse-sandbox.*")]
     assert not set(left) & set(abandoned)
-    own = f"ipulse-sandbox-{os.getpid()}-"
+    own = f"ipulse-sandbox.{namespace}-{os.getpid()}-"
     assert not [path for path in left if path.name.startswith(own)]
