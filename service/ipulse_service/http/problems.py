@@ -63,6 +63,12 @@ class TooManyRequests(IPUlseError):
     code = "too_many_requests"
 
 
+class TooSlow(IPUlseError):
+    """The request took too long to arrive; send it without pauses."""
+
+    code = "too_slow"
+
+
 class RangeNotSatisfiable(IPUlseError):
     """The Range header must name one range of bytes within the file."""
 
@@ -79,6 +85,7 @@ _STATUS: tuple[tuple[type[IPUlseError], int], ...] = (
     (InvalidParameter, 400),
     (WrongHost, 400),
     (AmbiguousLength, 400),
+    (TooSlow, 408),
     (TooLarge, 413),
     (WrongMediaType, 415),
     (RangeNotSatisfiable, 416),
@@ -136,6 +143,8 @@ def response(instance: str, error: IPUlseError) -> JSONResponse:
     headers = {}
     if status == 401:
         headers["www-authenticate"] = "Bearer"
+    if status == 408:
+        headers["connection"] = "close"  # the rest of the request may still come
     if status in (429, 503) or isinstance(error, KeyInUse):
         headers["retry-after"] = str(RETRY_SECONDS)
     if status == 503:

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import socket
+import threading
 import time
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import ExitStack, closing, contextmanager, suppress
+from pathlib import Path
 
 import pytest
 
+from ipulse.stack.redis_server import RedisServer
+from ipulse_service.http.server import places
 from ipulse_service.http.server import uvicorn_protocol as http
-from tests.service.running import InProcess
+from tests.service.conditions import eventually
+from tests.service.running import SPEC, InProcess, settings_for
 
 HEAD = "POST /v1/jobs HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
 
@@ -90,3 +95,58 @@ def test_a_connection_that_waits_for_its_response_stays_open(
     answer = service.user.get(f"/v1/jobs/{job_id}", headers={"prefer": "wait=1"})
     assert answer.json()["state"] == "queued"
     assert service.user.get("/healthz").is_success
+
+
+@contextmanager
+def dripping(service: InProcess, clients: int) -> Iterator[list[socket.socket]]:
+    """Clients that send the bodies of submissions byte by byte while the context is open."""
+    address = (service.user.base_url.host, service.user.base_url.port or 0)
+    ended = threading.Event()
+    sent = 0
+
+    def drip() -> None:
+        nonlocal sent
+        while not ended.wait(0.02):
+            for each in connections:
+                with suppress(OSError):  # it was closed
+                    each.sendall(b" ")
+            sent += 1
+
+    with ExitStack() as stack:
+        connections = [
+            stack.enter_context(closing(socket.create_connection(address, timeout=30)))
+            for _ in range(clients)
+        ]
+        for each in connections:
+            each.sendall(f"{authorised(service)}Content-Length: 4000000\r\n\r\n{{".encode())
+        dripper = threading.Thread(target=drip)
+        stack.callback(dripper.join)
+        stack.callback(ended.set)
+        dripper.start()
+        eventually(lambda: sent > 10)  # the service reads them
+        yield connections
+
+
+def test_slow_bodies_do_not_delay_the_submissions_of_others(service: InProcess) -> None:
+    with dripping(service, 2 * places.SUBMISSIONS_AT_ONCE):
+        for _ in range(2 * places.SUBMISSIONS_AT_ONCE):
+            assert service.user.post("/v1/jobs", json=SPEC, timeout=10).status_code == 202
+
+
+def test_slow_bodies_are_not_counted_as_submissions_in_progress(
+    home: Path, redis_server: RedisServer
+) -> None:
+    settings = settings_for(home, redis_server.url, max_submissions=1)
+    with InProcess(settings) as service, dripping(service, 3):
+        assert service.submit()["state"] == "queued"
+
+
+def test_a_body_that_takes_too_long_is_refused_however_steadily_it_comes(
+    service: InProcess, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(places, "BODY_SECONDS", 0.5)
+    with dripping(service, 1) as (connection,):
+        head, _, body = everything(connection).decode().partition("\r\n\r\n")
+    assert head.startswith("HTTP/1.1 408 ")
+    assert "connection: close" in head.lower()
+    assert '"code":"too_slow"' in body

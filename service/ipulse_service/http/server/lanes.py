@@ -17,19 +17,17 @@ from typing import TypeVar
 from anyio import to_thread
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from ipulse_core.errors import Unavailable
 from ipulse_service.background.listening_time import ListeningTime
 from ipulse_service.db import write_turns
 from ipulse_service.http import problems
 from ipulse_service.http.metrics import Metrics
 from ipulse_service.http.server import accept_queue
 from ipulse_service.http.server.loop_lag import LoopLag
+from ipulse_service.http.server.places import Overloaded, Places
 
 # Together as many as there are connections to the database: see `ipulse_service/db`.
 WORKER_THREADS = 12
 USER_THREADS = 28
-# More threads that check specs and write would keep the interpreter from agents.
-SUBMISSIONS_AT_ONCE = 4
 SHED_SECONDS = 5.0  # of lag, after which no submission is accepted
 
 _WORKER_PREFIX = "/v1/worker/"
@@ -41,12 +39,6 @@ _SUBMISSION = re.compile(
 )
 
 T = TypeVar("T")
-
-
-class Overloaded(Unavailable):
-    """The service has more submissions in progress than it can handle; send this one later."""
-
-    code = "overloaded"
 
 
 class Lanes:
@@ -119,15 +111,14 @@ class Lanes:
 class LaneMiddleware:
     """Passes each request on in its lane, and refuses submissions when there are too many.
 
-    A request that it refuses has touched neither the loop of users nor the database.
+    Most that it refuses have touched neither the loop of users nor the database; a submission whose
+    body arrives after those of too many others is refused then.
     """
 
     def __init__(self, app: ASGIApp, lanes: Lanes, max_submissions: int) -> None:
         self._app = app
         self._lanes = lanes
-        self._max_submissions = max_submissions
-        self._submissions = 0  # in progress
-        self._places = asyncio.Semaphore(SUBMISSIONS_AT_ONCE)
+        self._places = Places(max_submissions)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Passes the request on, or refuses it."""
@@ -141,17 +132,12 @@ class LaneMiddleware:
         if not is_submission(scope["method"], path):
             await self._lanes.run_for_user(self._app, scope, receive, send)
             return
-        lag = self._lanes.user_lag()
-        if self._submissions >= self._max_submissions or lag > SHED_SECONDS:
+        if self._places.are_taken or self._lanes.user_lag() > SHED_SECONDS:
             await problems.response(path, Overloaded())(scope, receive, send)
             return
-        self._submissions += 1
-        try:
-            # An import waits for its turn at the reader of archives, and others not for that.
-            async with nullcontext() if path == _IMPORT else self._places:
-                await self._lanes.run_for_user(self._app, scope, receive, send)
-        finally:
-            self._submissions -= 1
+        # An import waits for its turn at the reader of archives, and others not for that.
+        async with self._places.admitting(receive, needs_place=path != _IMPORT) as receive_body:
+            await self._lanes.run_for_user(self._app, scope, receive_body, send)
 
 
 def is_submission(method: str, path: str) -> bool:
