@@ -58,7 +58,7 @@ class FakeHandler(BaseHTTPRequestHandler):
             return
         try:
             if fault is not None:
-                raise Refusal(fault, "ordered", "a fault that the test ordered")
+                raise Refusal(fault, service.fault_code, "a fault that the test ordered")
             with service.changed:
                 answer = self._route(path, content)
                 service.changed.notify_all()

@@ -54,6 +54,7 @@ class FakeService(FakeRules):
         self.waits: list[str] = []  # what requests for wake-ups preferred
         self.orders: dict[str, bool] = {}  # answered to registrations
         self.faults: list[Fault] = []
+        self.fault_code = "ordered"  # in the problem documents of all faults
         self.answers_to_lose: list[str] = []
         self._numbers = itertools.count(1)
         self._server: ThreadingHTTPServer | None = None

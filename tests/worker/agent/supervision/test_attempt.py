@@ -11,6 +11,7 @@ import pytest
 from ipulse.spec import parse_spec, spec_to_json
 from ipulse_core.events import MAX_LINE
 from ipulse_core.states import JobState
+from ipulse_worker.agent import retry_policy
 from ipulse_worker.agent.agent import Agent
 from ipulse_worker.agent.registration.lease_record import LOCK
 from ipulse_worker.agent.settings import AgentSettings
@@ -191,6 +192,25 @@ class TestResume:
         monkeypatch.undo()
         job = service.job(job_id)
         assert job.last.logged("epoch-3.npz cannot be downloaded, so training starts again")
+
+    @pytest.mark.parametrize(("status", "code"), [(503, "artifact_store"), (500, "damaged")])
+    def test_a_checkpoint_that_the_service_has_lost_is_logged_and_not_used(
+        self,
+        service: FakeService,
+        agent: Agent,
+        monkeypatch: pytest.MonkeyPatch,
+        status: int,
+        code: str,
+    ) -> None:
+        monkeypatch.setattr(retry_policy, "FIRST_PAUSE", 0.0)
+        job_id = service.submit("shows_its_world")
+        service.job(job_id).checkpoint = Artifact("epoch-3.npz", "checkpoint", b"three epochs")
+        service.fail("art_checkpoint", status, times=1000)
+        service.fault_code = code
+        agent.run_job(job_id)
+        job = service.job(job_id)
+        assert job.last.logged("epoch-3.npz cannot be downloaded, so training starts again")
+        assert json.loads(job.last.messages("runner")[0])["assignment"]["checkpoint"] is None
 
     def test_only_the_newest_of_many_checkpoints_must_arrive(
         self, service: FakeService, agent: Agent

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from ipulse_core.states import JobState
+from ipulse_worker.agent import retry_policy
 from ipulse_worker.agent.agent import Agent
 from tests.worker.agent.fake_jobs import Artifact
 from tests.worker.agent.fake_service import FakeService
@@ -67,15 +68,32 @@ def test_a_job_without_one_of_its_ops_fails_with_the_reason(
     assert "pool_op" in job.outcome["message"]
 
 
-@pytest.mark.parametrize("how", ["gone", "damaged"])
+def test_a_job_whose_op_the_service_has_lost_fails_with_the_reason(
+    service: FakeService, agent: Agent, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(retry_policy, "FIRST_PAUSE", 0.0)
+    job_id = service.submit("shows_its_world")
+    service.job(job_id).ops = [Artifact("pool_op", "package", b"an op")]
+    service.fail("/ops/", 500, times=1000)
+    agent.run_job(job_id)
+    job = service.job(job_id)
+    assert job.outcome["reason"] == "data_unavailable"
+    assert "pool_op" in job.outcome["message"]
+
+
+@pytest.mark.parametrize("how", ["gone", "lost", "damaged"])
 def test_without_the_file_the_job_fails_with_the_reason(
-    service: FakeService, agent: Agent, how: str
+    service: FakeService, agent: Agent, monkeypatch: pytest.MonkeyPatch, how: str
 ) -> None:
     """A start from the beginning would be another training."""
+    monkeypatch.setattr(retry_policy, "FIRST_PAUSE", 0.0)
     job_id = service.submit("shows_its_world")
     service.job(job_id).start_from = Artifact("checkpoint.npz", "checkpoint", b"another job")
     if how == "gone":
         service.fail("start-file", 404)
+    elif how == "lost":
+        service.fail("start-file", 503, times=1000)
+        service.fault_code = "artifact_store"
     else:
 
         class Damaged(Artifact):

@@ -37,9 +37,9 @@ class AttemptFiles:
         self._reporter.add(ProgressEvent(Phase.PREPARE.value, 0.0, downloading))
         try:
             return str(fetch_start_file(self._api, self._claim, start, self._directory))
-        except (StaleToken, ServiceUnavailable):
-            raise  # an outage says nothing about the file
         except IPUlseError as error:
+            if self._says_nothing_of_files(error):
+                raise
             raise StartFileMissing(f"{start.name} cannot be downloaded: {error.message}") from error
 
     def ops(self) -> dict[str, str] | None:
@@ -50,9 +50,9 @@ class AttemptFiles:
             self._reporter.add(ProgressEvent(Phase.PREPARE.value, 0.0, downloading))
             try:
                 path = fetch_op(self._api, self._claim, op, number, self._directory)
-            except (StaleToken, ServiceUnavailable):
-                raise
             except IPUlseError as error:
+                if self._says_nothing_of_files(error):
+                    raise
                 what = f"the custom op {op.name} cannot be downloaded: {error.message}"
                 raise StartFileMissing(what) from error
             paths[op.sha256] = str(path)
@@ -67,12 +67,17 @@ class AttemptFiles:
         self._reporter.add(ProgressEvent(Phase.PREPARE.value, 0.0, downloading))
         try:
             path = fetch_checkpoint(self._api, self._claim, stored, self._directory)
-        except (StaleToken, ServiceUnavailable):
-            raise
         except IPUlseError as error:
+            if self._says_nothing_of_files(error):
+                raise
             # Training from the beginning gives the same result; it only takes longer.
             why = f"{stored.name} cannot be downloaded, so training starts again: {error.message}"
             self._reporter.remark(why, "warning")
             return None
         self._reporter.remark(f"Attempt {self._claim.attempt} resumes from {stored.name}.")
         return str(path)
+
+    def _says_nothing_of_files(self, error: IPUlseError) -> bool:
+        """Return whether the attempt or the service is gone; other tries say that a file is."""
+        is_away = isinstance(error, ServiceUnavailable) and error.is_away
+        return is_away or isinstance(error, StaleToken) or self._claim.lease.is_lost
