@@ -11,7 +11,7 @@ import os
 import re
 import ssl
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Union
 from urllib.parse import urlsplit
 
@@ -81,8 +81,8 @@ def find_service(
     may_be_elsewhere = home is None and "IPULSE_HOME" not in variables
     project = find_project_file() if may_be_elsewhere and not remote else None
     if project is not None and project.url:
-        require_trust(project, variables)
-        return _of_project(project, token, token_file, ca)
+        trust = require_trust(replace(project, ca=None) if ca else project, variables)
+        return _of_project(project, token, token_file, _trust(ca, None) or trust)
     login = find_login(variables) if may_be_elsewhere else None
     if login is not None and (not remote or _checked(remote) == login.url):
         given = token or _read(token_file) or variables.get("IPULSE_TOKEN")
@@ -112,7 +112,10 @@ def find_service(
 
 
 def _of_project(
-    project: ProjectFile, token: str | None, token_file: PathLike | None, ca: PathLike | None
+    project: ProjectFile,
+    token: str | None,
+    token_file: PathLike | None,
+    trust: ssl.SSLContext | None,
 ) -> ServiceLocation:
     """Find the service of a project; no token of the environment is sent to it."""
     address = _checked(project.url or "")
@@ -127,7 +130,7 @@ def _of_project(
     return ServiceLocation(
         address,
         _checked_token(secret, address),
-        _trust(ca or project.ca, None),
+        trust,
         url_from=str(project.path),
         token_from=token_from,
     )

@@ -12,7 +12,7 @@ own folder, one that others could write is used only when its user has accepted 
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +35,8 @@ class ProjectFile:
     path: Path
     url: str | None = None
     token_file: Path | None = None
-    ca: Path | None = None
+    ca: Path | None = None  # as it is named, so that links on the way to it can be checked
+    content: bytes = field(default=b"", repr=False)
 
 
 def find_project_file(folder: Path | None = None) -> ProjectFile | None:
@@ -82,12 +83,10 @@ def _read(path: Path) -> ProjectFile:
         problems.append(Problem("/token_file", "inconsistent", detail))
     if problems:
         raise _invalid(path, problems)
-    return ProjectFile(
-        path,
-        document.get("url"),
-        _beside(path, document, "token_file"),
-        _beside(path, document, "ca"),
-    )
+    token_file, ca = (_beside(path, document, name) for name in ("token_file", "ca"))
+    if ca is not None:
+        ca = path.parent / document["ca"]
+    return ProjectFile(path, document.get("url"), token_file, ca, content)
 
 
 def _beside(path: Path, document: dict[str, Any], name: str) -> Path | None:

@@ -30,22 +30,22 @@ WARNING_DAYS = 30  # a certificate that expires sooner is reported when the serv
 LOCAL_NAMES = ("localhost", "127.0.0.1", "::1")
 _PARTIAL_CHAIN = 0x80000  # X509_V_FLAG_PARTIAL_CHAIN: a trusted leaf needs no root
 _END = "-----END CERTIFICATE-----"
-_NO_TLS = (
-    "WRONG_VERSION_NUMBER",
-    "RECORD_LAYER_FAILURE",
-    "HTTP_REQUEST",
-)  # reasons in several versions of OpenSSL
+# Reasons in several versions of OpenSSL.
+_NO_TLS = ("WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE", "HTTP_REQUEST")
 _NAME_CHARACTERS = frozenset(string.ascii_letters + string.digits + ".-*")
 
 PathLike = Union[str, "os.PathLike[str]"]
 
 
-def authorities(path: PathLike) -> ssl.SSLContext:
+def authorities(path: PathLike, content: bytes | None = None) -> ssl.SSLContext:
     """Return a context that trusts the authorities in a PEM file and verifies the name.
 
-    A self-signed certificate in the file counts as an authority. Raises InvalidInput.
+    A self-signed certificate in the file counts as an authority. `content` is that of a file that
+    was read before. Raises InvalidInput.
     """
     try:
+        if content is not None:  # an empty text would mean the machine's own authorities
+            return ssl.create_default_context(cadata="\n" + content.decode("ascii", "ignore"))
         return ssl.create_default_context(cafile=os.fspath(path))
     except OSError as error:  # ssl.SSLError is one
         raise _unusable(path, error, "a file with the certificate of the authority") from error
