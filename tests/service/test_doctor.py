@@ -39,3 +39,16 @@ def test_documents_without_a_sandbox(
     findings = {one["name"]: one for one in json.loads(capsys.readouterr().out)["findings"]}
     assert findings["documents"]["fine"] is not is_required
     assert "IPULSE_SANDBOX" in findings["documents"]["detail"] or is_required
+
+
+def test_doctor_says_that_nobody_knows_the_sandbox_yet(
+    service: InProcess, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    service.wait_until_ready()
+    monkeypatch.setattr(service.state.reader, "isolation", Isolation(True, {}))
+    capsys.readouterr()
+    at = ["--url", service.url, "--token-file", str(service.settings.token_file)]
+    main(["doctor", "--json", "--home", str(service.settings.home), *at])
+    findings = {one["name"]: one for one in json.loads(capsys.readouterr().out)["findings"]}
+    assert "documents" in findings
+    assert service.state.reader.isolation.state()[0] == "unknown", "doctor does not try it"

@@ -15,6 +15,7 @@ from ipulse_service.background.dataset_checker import DatasetChecker
 from ipulse_service.background.housekeeping import Housekeeper
 from ipulse_service.background.publisher import Publisher
 from ipulse_service.background.reaper import Reaper
+from ipulse_service.background.sandbox_prober import SandboxProber
 from ipulse_service.background.sweep_controller import SweepController
 from ipulse_service.db import migrations
 from ipulse_service.db.engine import Database
@@ -116,6 +117,7 @@ def create_app(settings: Settings) -> FastAPI:
         sweep_controller=SweepController(database),
         housekeeper=Housekeeper(database, blobs, settings),
         dataset_checker=DatasetChecker(database, blobs, settings, isolation),
+        sandbox_prober=SandboxProber(isolation),
         readiness=Readiness(
             {"database": database.is_writable, "artifact_store": blobs.is_writable}
         ),

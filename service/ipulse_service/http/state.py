@@ -12,6 +12,7 @@ from ipulse_service.background.dataset_checker import DatasetChecker
 from ipulse_service.background.housekeeping import Housekeeper
 from ipulse_service.background.publisher import Publisher
 from ipulse_service.background.reaper import Reaper
+from ipulse_service.background.sandbox_prober import SandboxProber
 from ipulse_service.background.sweep_controller import SweepController
 from ipulse_service.db.engine import Database
 from ipulse_service.db.shared_reads import SharedReads
@@ -61,6 +62,7 @@ class AppState:
     sweep_controller: SweepController
     housekeeper: Housekeeper
     dataset_checker: DatasetChecker
+    sandbox_prober: SandboxProber
     readiness: Readiness
     metrics: Metrics
     queue_view: QueueView
@@ -77,6 +79,7 @@ class AppState:
             self.sweep_controller,
             self.housekeeper,
             self.dataset_checker,
+            self.sandbox_prober,
             self.change_poller,
         )
 

@@ -23,9 +23,10 @@ from ipulse_core.sandbox.bubblewrap import (
     sandbox_command,
 )
 from ipulse_core.sandbox.python_path import python_folders
-from ipulse_core.sandbox.unavailable import SandboxUnavailable
+from ipulse_core.sandbox.unavailable import SandboxSilent, SandboxUnavailable
 
-SandboxState = Literal["bubblewrap", "off", "missing"]
+# unknown: it was not tried yet, or did not answer in time.
+SandboxState = Literal["bubblewrap", "off", "missing", "unknown"]
 PROBE_SECONDS = 60.0  # between two probes while there is no sandbox
 _TMP_BYTES = 2**24
 _WORK = "/scratch"  # the folder of a document, on the disk
@@ -56,37 +57,59 @@ class Isolation:
     def __init__(self, is_required: bool, environment: Mapping[str, str] = os.environ) -> None:
         """With `is_required`, no document is read without a sandbox."""
         self.is_required = is_required
-        self._is_off = is_switched_off(environment)
-        self._lock = threading.Lock()
-        self._works = False
-        self._message = "it was not tried yet"
+        # Replaced as a whole, so that reading it needs no lock.
+        self._known: tuple[SandboxState, str] = ("unknown", "it was not tried yet")
+        if is_switched_off(environment):
+            self._known = ("off", "IPULSE_SANDBOX=none")
+        self._probing = threading.Lock()
+        self._probes = 0  # that have ended
         self._probe_at = 0.0
 
     def state(self) -> tuple[SandboxState, str]:
-        """Returns whether there is a sandbox, and why not. A probe that failed is repeated."""
-        if self._is_off:
-            return "off", "IPULSE_SANDBOX=none"
-        with self._lock:
-            if not self._works and time.monotonic() >= self._probe_at:
-                try:
-                    require_bubblewrap()
-                    python_folders(*PACKAGES)
-                    self._works, self._message = True, ""
-                except (SandboxUnavailable, OSError) as error:
-                    self._message = str(error)
-                    _log.warning("no_sandbox_for_documents", extra={"error": self._message})
-                self._probe_at = time.monotonic() + PROBE_SECONDS
-            return ("bubblewrap" if self._works else "missing"), self._message
+        """Returns what is known of the sandbox, and why there is none. It is not tried."""
+        return self._known
+
+    def refreshed(self) -> tuple[SandboxState, str]:
+        """Tries the sandbox if that is due, and returns the state.
+
+        One thread tries it at a time; those that wait for it take its result.
+        """
+        seen = self._probes
+        if self._is_due():
+            with self._probing:
+                if self._probes == seen:
+                    known = _try_sandbox()
+                    if known != self._known and known[1]:
+                        facts = {"state": known[0], "error": known[1]}
+                        _log.warning("no_sandbox_for_documents", extra=facts)
+                    self._probe_at = time.monotonic() + PROBE_SECONDS
+                    self._known = known
+                    self._probes += 1
+        return self._known
 
     def check(self) -> bool:
-        """Returns whether to use a sandbox. Raises NoSandbox if one is required and missing."""
-        state, message = self.state()
+        """Returns whether to use a sandbox, which is tried if that is due.
+
+        Raises:
+            NoSandbox: A sandbox is required and missing.
+            Unavailable: It did not answer, so that nobody knows whether there is one.
+        """
+        state, message = self.refreshed()
+        if state == "unknown":
+            raise Unavailable(
+                "documents of users cannot be read now, because the sandbox of the service does "
+                f"not answer ({message}); try again later"
+            )
         if state != "bubblewrap" and self.is_required:
             raise NoSandbox(
                 "this service reads documents of users in a sandbox only "
                 f"(IPULSE_REQUIRE_SANDBOX=1), and has none: {message}"
             )
         return state == "bubblewrap"
+
+    def _is_due(self) -> bool:
+        state, _ = self._known
+        return state == "unknown" or (state == "missing" and time.monotonic() >= self._probe_at)
 
     def command(
         self,
@@ -96,7 +119,7 @@ class Isolation:
         environment: dict[str, str],
         stack: ExitStack,
     ) -> Command:
-        """Returns the command that runs a module. Raises NoSandbox.
+        """Returns the command that runs a module. Raises what `check` does.
 
         Args:
             module: That reads a document.
@@ -133,3 +156,15 @@ class Isolation:
         prefix, descriptors = sandbox_command(view, stack)
         own = {"PATH": os.environ.get("PATH", os.defpath)}
         return Command([*prefix, *python, *words], own, descriptors)
+
+
+def _try_sandbox() -> tuple[SandboxState, str]:
+    """Returns whether there is a sandbox, and why not."""
+    try:
+        require_bubblewrap()
+        python_folders(*PACKAGES)
+    except SandboxSilent as error:  # of a machine with much to do: no fact
+        return "unknown", error.message
+    except (SandboxUnavailable, OSError) as error:
+        return "missing", str(error)
+    return "bubblewrap", ""

@@ -75,6 +75,7 @@ def run(
     Raises:
         ReadingStopped: `must_stop` returned True.
         NoSandbox: A sandbox is required, and there is none.
+        Unavailable: It does not answer, so that nobody knows whether there is one.
         OSError: The process cannot be started.
     """
     descriptors = [] if rows is None else [rows.fileno()]

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import json
 import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 
+from ipulse_core.sandbox.unavailable import SandboxSilent
 from ipulse_service.reading import isolation, process
 from ipulse_service.reading.isolation import Isolation, NoSandbox
+from tests.service.conditions import eventually
 from tests.service.datasets.uploading import announce, check_refused, send
 from tests.service.large_documents import archive
 from tests.service.running import InProcess
@@ -116,3 +120,70 @@ def test_a_probe_that_failed_is_repeated(monkeypatch: pytest.MonkeyPatch) -> Non
         found.check()
     assert found.check() is True
     assert found.state() == ("bubblewrap", "")  # it is not tried again
+
+
+class Probes:
+    """Stands in for bubblewrap, which is silent until it `answers`; counts its probes."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.answers = False
+        self.begun = 0
+        self.may_end = threading.Event()
+        monkeypatch.setattr(isolation, "require_bubblewrap", self)
+
+    def __call__(self) -> None:
+        self.begun += 1
+        assert self.may_end.wait(30)
+        if not self.answers:
+            raise SandboxSilent("bubblewrap did not answer within 20 s")
+
+
+def wait_until_tried(service: InProcess) -> None:
+    """Waits until the service itself has tried the real bubblewrap."""
+    service.wait_until_ready()
+    eventually(lambda: service.user.get("/readyz").json()["document_sandbox"] != "unknown")
+
+
+@pytest.mark.parametrize("is_required", [False, True])
+def test_no_document_is_read_while_the_sandbox_is_silent(
+    service: InProcess, monkeypatch: pytest.MonkeyPatch, is_required: bool
+) -> None:
+    wait_until_tried(service)
+    content = archive(3)
+    begun = announce(service, content, purpose="archive").json()
+    assert send(service, begun["id"], content).status_code == 204
+    monkeypatch.setattr(service.state.reader, "isolation", found := Isolation(is_required, {}))
+    probes = Probes(monkeypatch)
+    probes.may_end.set()
+    for number in (1, 2):
+        answer = service.user.post("/v1/jobs:import", json={"upload_id": begun["id"]})
+        check_refused(answer, 503, "unavailable")
+        assert answer.headers["retry-after"]
+        assert probes.begun == number, "the next document tries it again"
+    assert service.user.get("/readyz").json()["document_sandbox"] == "unknown"
+    probes.answers = True
+    assert found.check() is True
+
+
+def test_readiness_neither_probes_nor_waits_for_a_probe(
+    service: InProcess, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wait_until_tried(service)
+    monkeypatch.setattr(service.state.reader, "isolation", found := Isolation(True, {}))
+    probes = Probes(monkeypatch)
+    assert service.user.get("/readyz").json()["document_sandbox"] == "unknown"
+    assert probes.begun == 0
+    with ThreadPoolExecutor(3) as readers:
+        reading = [readers.submit(found.check) for _ in range(3)]
+        eventually(lambda: probes.begun)
+        ready = service.user.get("/readyz").json()
+        assert (ready["document_sandbox"], ready["accepts_documents"]) == ("unknown", True)
+        probes.answers = True
+        probes.may_end.set()
+        assert all(each.result() for each in reading)
+    assert probes.begun == 1, "one thread tries it, for all"
+    assert service.user.get("/readyz").json()["document_sandbox"] == "bubblewrap"
+
+
+def test_the_service_tries_its_sandbox_by_itself(service: InProcess) -> None:
+    wait_until_tried(service)

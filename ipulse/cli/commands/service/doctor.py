@@ -30,6 +30,8 @@ LEAST_BYTES = 2**30  # of free disk space for jobs and results
 # Where the service reads documents of users, in words.
 _READS_DOCUMENTS = {
     "bubblewrap": "the service reads documents of users in a sandbox",
+    "unknown": "the service does not know yet whether its sandbox for documents of users works; it "
+    "reads none before the sandbox has answered: ask again in a minute",
     "off": "the service reads documents of users without a sandbox (IPULSE_SANDBOX=none), in "
     "processes with limits of memory and time",
     "missing": "the service reads documents of users without a sandbox, in processes with limits "

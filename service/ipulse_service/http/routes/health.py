@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from fastapi import APIRouter
-from starlette.concurrency import run_in_threadpool
 
 from ipulse_core.errors import Unavailable
 from ipulse_service.http.dependencies import State
@@ -40,9 +39,9 @@ async def get_readiness(state: State) -> ReadinessStatus:
     if missing:
         raise Unavailable(f"not available now: {', '.join(missing)}")
     isolation = state.reader.isolation
-    sandbox, _ = await run_in_threadpool(isolation.state)
+    sandbox, _ = isolation.state()  # as last known: anybody may ask, and a trial takes long
     return ReadinessStatus(
         checks=checks,
         document_sandbox=sandbox,
-        accepts_documents=sandbox == "bubblewrap" or not isolation.is_required,
+        accepts_documents=sandbox in ("bubblewrap", "unknown") or not isolation.is_required,
     )

@@ -29,9 +29,10 @@ class ReadinessStatus(BaseModel):
 
     status: Literal["ok"] = "ok"
     checks: dict[str, bool] = Field(description="Parts by name.")
-    document_sandbox: Literal["bubblewrap", "off", "missing"] = Field(
+    document_sandbox: Literal["bubblewrap", "off", "missing", "unknown"] = Field(
         description="Where documents of users are read: in a sandbox of bubblewrap, else in a "
-        "process with limits of memory and time. `off`: the operator wants no sandbox."
+        "process with limits of memory and time. `off`: the operator wants no sandbox. `unknown`: "
+        "it was not tried yet, or did not answer; no document is read before it does."
     )
     accepts_documents: bool = Field(
         description="False without a sandbox, if the service requires one."
