@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from ipulse_worker.agent.service_responses import ServiceUnavailable
+from ipulse_worker.agent.supervision.lease import AttemptLease
 
 T = TypeVar("T")
 
@@ -37,3 +38,24 @@ def retry_while_unavailable(
             if failures >= tries or pause(min(max(delay, error.retry_after), LONGEST_PAUSE)):
                 raise
             delay = min(2 * delay, LONGEST_PAUSE)
+
+
+def retry_transfer(call: Callable[[], T], pause: Callable[[float], bool], lease: AttemptLease) -> T:
+    """Send or fetch a file as `retry_while_unavailable`; outlast an absent service.
+
+    A failure that the service did not explain is no absence if it has answered a heartbeat since
+    the last one: a damaged file ends its download early, and a proxy may cut large bodies.
+    """
+    renewals = lease.renewals
+
+    def transfer() -> T:
+        nonlocal renewals
+        try:
+            return call()
+        except ServiceUnavailable as error:
+            before, renewals = renewals, lease.renewals
+            if renewals > before and not error.remote_code:
+                error.is_away = False
+            raise
+
+    return retry_while_unavailable(transfer, pause, outlasts_absence=True)

@@ -49,7 +49,9 @@ class Downloads:
         )
         service: Any = self
         cache = DatasetCache(folder / "cache", 2**20)
-        return dataset_linked(service, claim, cache, folder, lambda: None)
+        return dataset_linked(
+            service, claim, cache, folder, lambda: None, claim.lease.wait_for_loss
+        )
 
 
 def test_a_full_disk_is_emptied_and_the_download_begins_anew(

@@ -19,6 +19,7 @@ from ipulse_worker.agent.supervision.runner_supervisor import RunnerSupervisor
 from ipulse_worker.agent.uploads import event_reporter as reporter
 from tests.worker.agent.attempts import attempt
 from tests.worker.agent.conftest import agent_with
+from tests.worker.agent.fake_handler import HANG_UP
 from tests.worker.agent.fake_jobs import Artifact
 from tests.worker.agent.fake_rules import DEADLINE
 from tests.worker.agent.fake_service import FakeService
@@ -193,8 +194,10 @@ class TestResume:
         job = service.job(job_id)
         assert job.last.logged("epoch-3.npz cannot be downloaded, so training starts again")
 
-    @pytest.mark.parametrize(("status", "code"), [(503, "artifact_store"), (500, "damaged")])
-    def test_a_checkpoint_that_the_service_has_lost_is_logged_and_not_used(
+    @pytest.mark.parametrize(
+        ("status", "code"), [(503, "artifact_store"), (500, "damaged"), (HANG_UP, "")]
+    )
+    def test_a_checkpoint_that_the_service_cannot_send_is_logged_and_not_used(
         self,
         service: FakeService,
         agent: Agent,
@@ -202,9 +205,9 @@ class TestResume:
         status: int,
         code: str,
     ) -> None:
-        monkeypatch.setattr(retry_policy, "FIRST_PAUSE", 0.0)
         job_id = service.submit("shows_its_world")
         service.job(job_id).checkpoint = Artifact("epoch-3.npz", "checkpoint", b"three epochs")
+        monkeypatch.setattr(retry_policy, "LONGEST_PAUSE", 0.1)
         service.fail("art_checkpoint", status, times=1000)
         service.fault_code = code
         agent.run_job(job_id)

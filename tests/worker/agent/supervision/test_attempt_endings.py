@@ -9,6 +9,7 @@ import psutil
 import pytest
 
 from ipulse_core.states import JobState
+from ipulse_worker.agent import retry_policy
 from ipulse_worker.agent.agent import Agent
 from ipulse_worker.agent.settings import AgentSettings
 from tests.ipulse.stack.guarded import Watched
@@ -174,3 +175,16 @@ class TestEndings:
             job = service.job(attempt(service, agent, "completes"))
         assert job.outcome["reason"] == "runner_lost"
         assert "/opt/graphcore/bin/python: No such file" in job.outcome["message"]
+
+
+def test_a_file_that_a_proxy_always_refuses_fails_the_job_with_a_message(
+    service: FakeService, agent: Agent, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(retry_policy, "LONGEST_PAUSE", 0.1)
+    job_id = service.submit("completes")
+    service.fail("artifacts/weights", 502, times=1000)
+    service.fault_code = ""
+    agent.run_job(job_id)
+    job = service.job(job_id)
+    assert job.outcome["reason"] == "artifact_store"
+    assert job.outcome["message"].startswith("weights.npz could not be stored")

@@ -17,7 +17,7 @@ from ipulse_core.data_sets import NPZ, UPLOADED_FOLDER, UPLOADED_NAME
 from ipulse_core.errors import IPUlseError, RemoteError, StaleToken
 from ipulse_core.worker_faults import errors_name
 from ipulse_worker.agent.datasets.dataset_cache import DatasetCache
-from ipulse_worker.agent.retry_policy import retry_while_unavailable
+from ipulse_worker.agent.retry_policy import retry_transfer
 from ipulse_worker.agent.service_api import ServiceAPI
 from ipulse_worker.agent.service_types import ClaimedJob
 
@@ -44,9 +44,11 @@ def dataset_linked(
     cache: DatasetCache,
     directory: Path,
     on_download: Callable[[], None],
+    pause: Callable[[float], bool],
 ) -> Iterator[None]:
     """Link the data set of the job into the attempt's directory while the context lasts.
 
+    `pause` sleeps between two tries, and returns True to end them.
     Raises DatasetNotDownloaded, StaleToken when the attempt is superseded, and OSError for a fault
     of this machine.
     """
@@ -59,18 +61,18 @@ def dataset_linked(
     def fill(folder: Path) -> None:
         on_download()
         try:
-            _fill(api, claim, folder, kind, sha256)
+            _fill(api, claim, folder, kind, sha256, pause)
         except OSError as error:
             if error.errno not in _FULL:
                 raise
             cache.shrink(0)  # all that no attempt uses
             shutil.rmtree(folder)  # an unpacked part of it
             folder.mkdir(mode=0o700)
-            _fill(api, claim, folder, kind, sha256)
+            _fill(api, claim, folder, kind, sha256, pause)
 
     with ExitStack() as stack:
         try:
-            folder = stack.enter_context(cache.use(sha256, fill, claim.lease.wait_for_loss))
+            folder = stack.enter_context(cache.use(sha256, fill, pause))
         except StaleToken:
             raise
         except IPUlseError as error:
@@ -83,14 +85,21 @@ def dataset_linked(
         yield
 
 
-def _fill(api: ServiceAPI, claim: ClaimedJob, folder: Path, kind: str, sha256: str) -> None:
+def _fill(
+    api: ServiceAPI,
+    claim: ClaimedJob,
+    folder: Path,
+    kind: str,
+    sha256: str,
+    pause: Callable[[float], bool],
+) -> None:
     """Download and verify a file; the data set is the file itself, or unpacked from it."""
     path = folder / "download"
     with errors_name(path), path.open("w+b") as file:
-        retry_while_unavailable(
+        retry_transfer(
             lambda: api.download_dataset(claim.lease, file, _stop_if_lost(claim)),
-            claim.lease.wait_for_loss,
-            outlasts_absence=True,
+            pause,
+            claim.lease,
         )
         file.seek(0)
         found = hashlib.file_digest(file, "sha256").hexdigest()

@@ -11,7 +11,12 @@ from ipulse_worker.agent.service_api import ServiceAPI
 from ipulse_worker.agent.service_responses import ServiceUnavailable
 from ipulse_worker.agent.service_types import ClaimedJob, StartFromFile
 from ipulse_worker.agent.uploads.event_reporter import EventReporter
-from ipulse_worker.agent.uploads.resumption import fetch_checkpoint, fetch_op, fetch_start_file
+from ipulse_worker.agent.uploads.resumption import (
+    Pause,
+    fetch_checkpoint,
+    fetch_op,
+    fetch_start_file,
+)
 
 
 class StartFileMissing(IPUlseError):
@@ -24,23 +29,31 @@ class AttemptFiles:
     """Downloads the files of one attempt to its directory, and reports the progress."""
 
     def __init__(
-        self, api: ServiceAPI, claim: ClaimedJob, directory: Path, reporter: EventReporter
+        self,
+        api: ServiceAPI,
+        claim: ClaimedJob,
+        directory: Path,
+        reporter: EventReporter,
+        pause: Pause,
     ) -> None:
+        """Prepare the downloads; `pause` sleeps between two tries, and returns True to end them."""
         self._api = api
         self._claim = claim
         self._directory = directory
         self._reporter = reporter
+        self._pause = pause
 
     def start_file(self, start: StartFromFile) -> str:
         """Download the file of another job to start from. Raises StartFileMissing."""
         downloading = f"downloading {start.name}, with which the job starts"
         self._reporter.add(ProgressEvent(Phase.PREPARE.value, 0.0, downloading))
         try:
-            return str(fetch_start_file(self._api, self._claim, start, self._directory))
+            path = fetch_start_file(self._api, self._claim, start, self._directory, self._pause)
         except IPUlseError as error:
             if self._says_nothing_of_files(error):
                 raise
             raise StartFileMissing(f"{start.name} cannot be downloaded: {error.message}") from error
+        return str(path)
 
     def ops(self) -> dict[str, str] | None:
         """Download the custom ops of the job. Raises StartFileMissing."""
@@ -49,7 +62,7 @@ class AttemptFiles:
             downloading = f"downloading the custom op {op.name}"
             self._reporter.add(ProgressEvent(Phase.PREPARE.value, 0.0, downloading))
             try:
-                path = fetch_op(self._api, self._claim, op, number, self._directory)
+                path = fetch_op(self._api, self._claim, op, number, self._directory, self._pause)
             except IPUlseError as error:
                 if self._says_nothing_of_files(error):
                     raise
@@ -66,7 +79,7 @@ class AttemptFiles:
         downloading = f"downloading the checkpoint {stored.name}"
         self._reporter.add(ProgressEvent(Phase.PREPARE.value, 0.0, downloading))
         try:
-            path = fetch_checkpoint(self._api, self._claim, stored, self._directory)
+            path = fetch_checkpoint(self._api, self._claim, stored, self._directory, self._pause)
         except IPUlseError as error:
             if self._says_nothing_of_files(error):
                 raise

@@ -17,7 +17,7 @@ from ipulse_core.attempt_outcome import AttemptOutcome
 from ipulse_core.capabilities import LACKED
 from ipulse_core.errors import IPUlseError, NotFound, StaleToken
 from ipulse_core.events import PROTOCOL, Assignment, DoneEvent, ProgressEvent
-from ipulse_core.states import COUNTED, Phase, Reason
+from ipulse_core.states import Phase, Reason
 from ipulse_core.worker_faults import WorkerFault, fault_of
 from ipulse_worker.agent.datasets.dataset_cache import DatasetCache
 from ipulse_worker.agent.datasets.dataset_download import DatasetNotDownloaded, dataset_linked
@@ -30,9 +30,15 @@ from ipulse_worker.agent.service_types import ClaimedJob
 from ipulse_worker.agent.settings import AgentSettings
 from ipulse_worker.agent.supervision.attempt_files import AttemptFiles, StartFileMissing
 from ipulse_worker.agent.supervision.cancellation import CancelPoller
-from ipulse_worker.agent.supervision.delivery import LAST_TRIES, Delivery, ShutDown
+from ipulse_worker.agent.supervision.delivery import LAST_TRIES, Delivery, late_outcome
 from ipulse_worker.agent.supervision.heartbeat import Heartbeat
-from ipulse_worker.agent.supervision.inbox import Delivered, FinishOrder, Inbox, LeaseLost
+from ipulse_worker.agent.supervision.inbox import (
+    Delivered,
+    FinishOrder,
+    Inbox,
+    LeaseLost,
+    StopOrdered,
+)
 from ipulse_worker.agent.supervision.runner_exit import RunnerExit, StopCause
 from ipulse_worker.agent.supervision.runner_messages import Violation
 from ipulse_worker.agent.supervision.runner_supervisor import RunnerSupervisor
@@ -109,7 +115,7 @@ class AttemptSupervisor:
                     else:
                         # The files may exist nowhere else, and the attempt may not be over.
                         directory.is_kept = True
-                        self.unreported = self._late_outcome(why)
+                        self.unreported = late_outcome(self._delivery, why)
                         _log.error("attempt_not_reported", extra=extra)
         except DatasetNotDownloaded as error:
             self._give_back(WorkerFault(Reason.DATA_UNAVAILABLE, f"{error}"))
@@ -125,7 +131,7 @@ class AttemptSupervisor:
         try:
             retry_while_unavailable(
                 lambda: self._api.finish(self._lease, outcome),
-                _pause,
+                threading.Event().wait,  # which nothing cuts short
                 LAST_TRIES,
             )
         except IPUlseError as error:
@@ -135,21 +141,6 @@ class AttemptSupervisor:
         else:
             extra = {**self._facts, "reason": fault.reason.value, "detail": fault.message}
             _log.warning("attempt_given_back", extra=extra)
-
-    def _late_outcome(self, why: IPUlseError) -> AttemptOutcome:
-        """Return the outcome to report once the service answers; `why` it could not be reported.
-
-        Results that were not delivered are lost: another attempt continues from a checkpoint.
-        """
-        outcome = self._delivery.outcome if self._delivery else None
-        if outcome and outcome.reason in COUNTED:
-            return outcome
-        if outcome and outcome.reason is Reason.WORKER_STOPPED:
-            return outcome
-        if isinstance(why, (ServiceUnavailable, ShutDown)):
-            message = f"The agent gave it up: {why.message.rstrip('.')}."
-            return AttemptOutcome(Reason.WORKER_STOPPED, message)
-        return AttemptOutcome(Reason.WORKER_LOST, "The agent could not report the outcome.")
 
     def _record(self, outcome: AttemptOutcome) -> tuple[AttemptOutcome, str]:
         """Record a fault of device or machine, before the service hands the job out again.
@@ -199,33 +190,48 @@ class AttemptSupervisor:
             self._api, self._lease, self._inbox, reporter, uploader, self._record, self._facts
         )
         downloading = ProgressEvent(Phase.PREPARE.value, 0.0, "downloading the data set")
-        with dataset_linked(
-            self._api,
-            self._claim,
-            DatasetCache(self._settings.dataset_cache, self._settings.dataset_cache_bytes),
-            directory,
-            on_download=lambda: reporter.add(downloading),
-        ):
-            try:
-                assignment = self._assignment(directory, reporter)
-            except StartFileMissing as missing:
-                done = DoneEvent(Reason.DATA_UNAVAILABLE.value, missing.message)
-                delivery.run(RunnerExit(done, exit_code=0))
-                return
-            supervision = RunnerSupervisor(
-                assignment,
-                self._claimed,
-                self._settings,
-                self._inbox,
-                reporter,
-                uploader,
-                self._warm,
-                self._facts,
-            )
-            delivery.run(supervision.run())
+        try:
+            with dataset_linked(
+                self._api,
+                self._claim,
+                DatasetCache(self._settings.dataset_cache, self._settings.dataset_cache_bytes),
+                directory,
+                on_download=lambda: reporter.add(downloading),
+                pause=self._pause,
+            ):
+                try:
+                    assignment = self._assignment(directory, reporter)
+                except StartFileMissing as missing:
+                    done = DoneEvent(Reason.DATA_UNAVAILABLE.value, missing.message)
+                    delivery.run(RunnerExit(done, exit_code=0))
+                    return
+                supervision = RunnerSupervisor(
+                    assignment,
+                    self._claimed,
+                    self._settings,
+                    self._inbox,
+                    reporter,
+                    uploader,
+                    self._warm,
+                    self._facts,
+                )
+                delivery.run(supervision.run())
+        except StopOrdered as order:
+            done = DoneEvent(Reason.CANCELLED_BY_USER.value, "")
+            delivery.run(RunnerExit(done, exit_code=0, stop=order.cause))
+
+    def _pause(self, seconds: float) -> bool:
+        """Sleep between two tries to download; return True if the lease is lost.
+
+        Raises StopOrdered.
+        """
+        is_lost = self._lease.wait_for_loss(seconds)
+        if not is_lost:
+            self._inbox.check_stop()
+        return is_lost
 
     def _assignment(self, directory: Path, reporter: EventReporter) -> Assignment:
-        files = AttemptFiles(self._api, self._claim, directory, reporter)
+        files = AttemptFiles(self._api, self._claim, directory, reporter, self._pause)
         checkpoint = files.checkpoint()
         start = self._claim.start_from
         # The package of a program is needed in every attempt.
@@ -242,8 +248,3 @@ class AttemptSupervisor:
             start_mode=None if start is None else start.mode,
             ops=files.ops(),
         )
-
-
-def _pause(seconds: float) -> bool:
-    time.sleep(seconds)
-    return False

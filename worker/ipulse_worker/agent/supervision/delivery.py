@@ -9,7 +9,7 @@ from ipulse_core.attempt_outcome import AttemptOutcome
 from ipulse_core.errors import IPUlseError, NotFound, StaleToken
 from ipulse_core.events import Event
 from ipulse_core.messages import EVENTS_PER_COMMIT
-from ipulse_core.states import COMPLETE, Reason
+from ipulse_core.states import COMPLETE, COUNTED, Reason
 from ipulse_worker.agent.retry_policy import TRIES, retry_while_unavailable
 from ipulse_worker.agent.service_api import ServiceAPI
 from ipulse_worker.agent.service_responses import ServiceUnavailable
@@ -180,3 +180,17 @@ class Delivery:
         if self._reporter.refusal:
             return AttemptOutcome(Reason.RUNNER_ERROR, self._reporter.refusal)
         return outcome
+
+
+def late_outcome(delivery: Delivery | None, why: IPUlseError) -> AttemptOutcome:
+    """Return the outcome to report once the service answers; `why` it could not be reported.
+
+    Results that were not delivered are lost: another attempt continues from a checkpoint.
+    """
+    outcome = delivery.outcome if delivery else None
+    if outcome and (outcome.reason in COUNTED or outcome.reason is Reason.WORKER_STOPPED):
+        return outcome
+    if isinstance(why, (ServiceUnavailable, ShutDown)):
+        message = f"The agent gave it up: {why.message.rstrip('.')}."
+        return AttemptOutcome(Reason.WORKER_STOPPED, message)
+    return AttemptOutcome(Reason.WORKER_LOST, "The agent could not report the outcome.")

@@ -28,6 +28,14 @@ class Delivered:
     """The event reporter or the uploader has finished."""
 
 
+class StopOrdered(Exception):
+    """The attempt is to stop before its runner has started."""
+
+    def __init__(self, cause: StopCause) -> None:
+        super().__init__(cause.name)
+        self.cause = cause
+
+
 InboxMessage = RunnerMessage | StopCause | LeaseLost | Delivered | FinishOrder
 
 
@@ -38,10 +46,18 @@ class Inbox:
         # Unlike Queue, a SimpleQueue accepts a `put` from a handler that interrupted its `get`.
         self._messages: SimpleQueue[InboxMessage] = SimpleQueue()
         self._deadline: float | None = None  # on the monotonic clock
+        self._stop: StopCause | None = None  # the one that takes precedence so far
 
     def put(self, message: InboxMessage) -> None:
         """Append a message."""
+        if isinstance(message, StopCause):
+            self._stop = max(message, self._stop or message)
         self._messages.put(message)
+
+    def check_stop(self) -> None:
+        """Raise StopOrdered if a message said so; messages stay for `next`."""
+        if self._stop is not None:
+            raise StopOrdered(self._stop)
 
     def set_deadline(self, seconds: float | None) -> None:
         """Make `next` return None after so many seconds in all; None removes the deadline."""

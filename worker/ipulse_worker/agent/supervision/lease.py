@@ -32,6 +32,7 @@ class AttemptLease:
         self.fence = fence
         self._clock = clock
         self._expires = sent_at + seconds
+        self.renewals = 0  # heartbeats that the service answered
         self.loss: IPUlseError | None = None  # why it was lost
         self.may_expire = False  # no runner works under it: its end is for the service to decide
         self._is_lost = threading.Event()
@@ -46,6 +47,7 @@ class AttemptLease:
     def renew(self, seconds: float, sent_at: float) -> None:
         """Renew the lease, counted from when the request was sent: the service decided later."""
         self._expires = sent_at + seconds
+        self.renewals += 1
 
     def seconds_left(self) -> float:
         """Return the seconds until the lease expires; negative once it has expired."""

@@ -9,9 +9,11 @@ from typing import BinaryIO
 
 from ipulse_core.errors import RemoteError
 from ipulse_core.worker_faults import errors_name
-from ipulse_worker.agent.retry_policy import retry_while_unavailable
+from ipulse_worker.agent.retry_policy import retry_transfer
 from ipulse_worker.agent.service_api import ServiceAPI
 from ipulse_worker.agent.service_types import ClaimedJob, OpFile, StartFromFile, StoredCheckpoint
+
+Pause = Callable[[float], bool]  # sleeps between two tries; returns True to end them
 
 # Fixed names: names from the service never become paths.
 NAME = "resume.checkpoint"
@@ -20,7 +22,7 @@ PACKAGE_NAME = "package.tar"
 
 
 def fetch_checkpoint(
-    api: ServiceAPI, claim: ClaimedJob, stored: StoredCheckpoint, directory: Path
+    api: ServiceAPI, claim: ClaimedJob, stored: StoredCheckpoint, directory: Path, pause: Pause
 ) -> Path:
     """Download the checkpoint of an earlier attempt and return its path.
 
@@ -31,11 +33,11 @@ def fetch_checkpoint(
     def download(file: BinaryIO) -> None:
         api.download(claim.job_id, stored.artifact_id, file)
 
-    return _fetch(download, claim, stored.sha256, directory / NAME)
+    return _fetch(download, claim, stored.sha256, directory / NAME, pause)
 
 
 def fetch_start_file(
-    api: ServiceAPI, claim: ClaimedJob, start: StartFromFile, directory: Path
+    api: ServiceAPI, claim: ClaimedJob, start: StartFromFile, directory: Path, pause: Pause
 ) -> Path:
     """Download the file of another job that this one starts from, as `fetch_checkpoint`."""
 
@@ -43,25 +45,29 @@ def fetch_start_file(
         api.download_start_file(claim.lease, file)
 
     name = PACKAGE_NAME if start.mode == "package" else START_NAME
-    return _fetch(download, claim, start.sha256, directory / name)
+    return _fetch(download, claim, start.sha256, directory / name, pause)
 
 
-def fetch_op(api: ServiceAPI, claim: ClaimedJob, op: OpFile, number: int, directory: Path) -> Path:
+def fetch_op(
+    api: ServiceAPI, claim: ClaimedJob, op: OpFile, number: int, directory: Path, pause: Pause
+) -> Path:
     """Download the package of a custom op, as `fetch_checkpoint`. number: of the op in the job."""
 
     def download(file: BinaryIO) -> None:
         api.download_op(claim.lease, op.sha256, file)
 
-    return _fetch(download, claim, op.sha256, directory / f"op-{number}.tar")
+    return _fetch(download, claim, op.sha256, directory / f"op-{number}.tar", pause)
 
 
 def _fetch(
-    download: Callable[[BinaryIO], None], claim: ClaimedJob, expected: str, path: Path
+    download: Callable[[BinaryIO], None],
+    claim: ClaimedJob,
+    expected: str,
+    path: Path,
+    pause: Pause,
 ) -> Path:
     with errors_name(path), path.open("w+b") as file:
-        retry_while_unavailable(
-            lambda: download(file), claim.lease.wait_for_loss, outlasts_absence=True
-        )
+        retry_transfer(lambda: download(file), pause, claim.lease)
         file.seek(0)
         sha256 = hashlib.file_digest(file, "sha256").hexdigest()
     if sha256 != expected:

@@ -21,7 +21,7 @@ from ipulse_core.errors import InvalidInput, IPUlseError, NotFound, Problem, Sta
 from ipulse_core.events import ArtifactEvent, CheckpointEvent
 from ipulse_core.messages import MANIFEST_BYTES
 from ipulse_core.worker_faults import WorkerFault, fault_of
-from ipulse_worker.agent.retry_policy import retry_while_unavailable
+from ipulse_worker.agent.retry_policy import retry_transfer
 from ipulse_worker.agent.service_api import ServiceAPI
 from ipulse_worker.agent.service_types import PiggybackedManifest
 from ipulse_worker.agent.supervision.lease import AttemptLease
@@ -179,7 +179,7 @@ class Uploader:
 
     def _store(self, file: _File, content: BufferedReader) -> str:
         outgoing = OutgoingFile(content, os.fstat(content.fileno()).st_size)
-        return retry_while_unavailable(
+        return retry_transfer(
             lambda: self._api.upload(
                 self._lease,
                 outgoing,
@@ -188,7 +188,7 @@ class Uploader:
                 media_type=file.media_type,
             ),
             self._lease.wait_for_loss,
-            outlasts_absence=True,
+            self._lease,
         )
 
     def _fail(self, file: _File, why: str) -> None:
