@@ -224,6 +224,22 @@ def test_a_busy_machine_is_asked_again_for_its_packages(
     assert found["package"] == installed.reference
 
 
+def test_packages_are_found_after_a_probe_that_failed(
+    settings: AgentSettings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = install(wheel(tmp_path / "made"), tmp_path / "installed")
+    [installed] = installed_packages([str(folder)])
+    monkeypatch.setenv("PYTHONPATH", str(folder))
+    monkeypatch.setenv(VARIABLE, installed.reference)
+    reader = InventoryReader(replace(settings, neuron_packages=(installed.reference,)))
+    with monkeypatch.context() as failing:
+        failing.setattr(module, "PACKAGES_PROBE", "no_such_module")
+        failing.setattr(repeated, "LONGEST_SECONDS", 0.0)
+        assert reader.read().neuron_packages == ()
+    # One question at a time: others may be due first.
+    assert any(reader.read().neuron_packages for _ in range(4))
+
+
 def test_a_runner_that_cannot_say_its_packages_has_none(
     settings: AgentSettings, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -70,7 +70,10 @@ class InventoryReader:
         self._sandbox = RepeatedQuestion(
             self._probe_sandbox, lambda sandbox: sandbox["state"] != "missing"
         )
-        self._packages = RepeatedQuestion(self._probe_packages)
+        self._has_said_packages = False
+        self._packages = RepeatedQuestion(
+            self._probe_packages, lambda packages: self._has_said_packages
+        )
         self._probe = SoftwareProbe(settings, self._commands)
         self._software = RepeatedQuestion(self._probe.ask, lambda software: not software.missing)
         self._questions: tuple[RepeatedQuestion[Any], ...] = (
@@ -183,6 +186,7 @@ class InventoryReader:
 
         None if a busy machine did not say in time: then it is asked again.
         """
+        self._has_said_packages = True
         if not self._settings.neuron_packages:
             return ()
         command = [self._settings.runner_python, "-m", PACKAGES_PROBE]
@@ -192,7 +196,7 @@ class InventoryReader:
         except subprocess.TimeoutExpired as error:
             packages, problems = None, [str(error)]
         except (OSError, subprocess.SubprocessError, ValueError, LookupError, TypeError) as error:
-            packages, problems = (), [str(error)]
+            packages, problems, self._has_said_packages = (), [str(error)], False
         for problem in problems if not self._commands.is_closed else ():
             _log.warning("neuron_package_unavailable", extra={"why": str(problem)[:MAX_MESSAGE]})
         return packages
