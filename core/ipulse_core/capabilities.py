@@ -47,6 +47,8 @@ LACKED: Mapping[Reason, FrozenSet[str]] = {
     Reason.PACKAGE_UNAVAILABLE: frozenset(),  # packages of neurons, which are announced by name
 }
 
+AMOUNTS = (CORES, MEMORY_BYTES, DISK_BYTES, INODES, DISK_TOTAL_BYTES, INODES_TOTAL)
+
 # The totals of what may become free, by what is free.
 TOTALS: Mapping[str, str] = {DISK_BYTES: DISK_TOTAL_BYTES, INODES: INODES_TOTAL}
 UNITS: Mapping[str, str] = {DISK_BYTES: "bytes of free disk", INODES: "free inodes"}

@@ -13,7 +13,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from ipulse.stack.program_log import CANNOT_START
-from ipulse_core.errors import IPUlseError, Unavailable
+from ipulse_core.errors import Unavailable
 from ipulse_service.db.failures import DatabaseFailed
 from ipulse_service.files.partial_upload import StoreTrouble
 from ipulse_service.http import problems
@@ -79,12 +79,16 @@ class Startup:
                     _log.warning("start_waits", extra=facts)
                     next_line = time.monotonic() + LOG_SECONDS
                 await asyncio.sleep(RETRY_SECONDS)
-            except (IPUlseError, OSError, SQLAlchemyError) as error:
+            except Exception as error:  # noqa: BLE001 - a service that cannot start must end
                 self.fail(one_line(error))
                 return
             else:
                 break
-        self._start_threads()
+        try:
+            self._start_threads()
+        except RuntimeError as error:  # no more threads
+            self.fail(one_line(error))
+            return
         self.is_done = True
 
     def fail(self, why: str) -> None:

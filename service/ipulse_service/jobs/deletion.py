@@ -63,7 +63,8 @@ def delete_jobs(transaction: Transaction, ended: Sequence[JobRow]) -> set[str]:
         query = select(column).where(pk.in_(pks), column.is_not(None))
         digests.update(transaction.connection.execute(query).scalars())
     dependencies.forget(transaction, ended)
-    for table in (outbox, idempotency_keys, artifacts, job_ops, submitted_specs):
+    # Without its attempt, an agent that comes back learns that there is nothing to go on with.
+    for table in (outbox, idempotency_keys, artifacts, attempts, job_ops, submitted_specs):
         transaction.connection.execute(delete(table).where(table.c.job_pk.in_(pks)))
     ended_trials = update(sweep_jobs).where(sweep_jobs.c.job_pk.in_(pks))
     transaction.connection.execute(ended_trials.values(job_pk=None))

@@ -14,6 +14,7 @@ from sqlalchemy import ColumnElement, func, select
 
 from ipulse_service.db.engine import Transaction
 from ipulse_service.db.tables import attempts, job_metrics, job_settings, jobs
+from ipulse_service.db.tables.job import HIDDEN
 from ipulse_service.jobs.search.columns import kind_of
 from ipulse_service.jobs.search.fields import FIELDS, JobField
 from ipulse_service.jobs.search.syntax import NAME
@@ -182,6 +183,8 @@ def _counts(
     """Returns the most frequent values and how often they occur."""
     number = func.count()
     query = select(value, number).where(*conditions).group_by(value)
+    if jobs in query.get_final_froms():
+        query = query.where(jobs.c.state.not_in(HIDDEN))
     query = query.order_by(number.desc(), value).limit(10 * MOST)
     return [(text, count) for text, count in transaction.connection.execute(query)]
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
+from pydantic import field_validator
+
 from ipulse.models import Field, Integer, ListOf, StrictModel, Text, few
-from ipulse_core.capabilities import SANDBOX
+from ipulse_core.capabilities import AMOUNTS, SANDBOX, Capability
 from ipulse_core.manifest import SHA256
 from ipulse_core.messages import (
     MAX_DATA_SETS,
@@ -112,6 +114,15 @@ class AgentRegistration(StrictModel):
         "`cores`, `memory_bytes`, `disk_bytes` and `inodes` that are free while no job runs, and "
         "the totals of that disk.",
     )
+
+    @field_validator("capabilities")
+    @classmethod
+    def _amounts_are_numbers(cls, value: dict[str, Capability]) -> dict[str, Capability]:
+        wrong = [name for name in AMOUNTS if isinstance(value.get(name, 0), (bool, str))]
+        if wrong:
+            raise ValueError(f"{wrong[0]} must be an integer")
+        return value
+
     remarks: dict[CapabilityName, Annotated[Text, Field(max_length=MAX_MESSAGE)]] = Field(
         default={},
         max_length=64,
