@@ -56,7 +56,7 @@ def test_the_phase_that_failed_is_not_green(driver: webdriver.Chrome, service: I
     eventually(lambda: service.job(job_id)["state"] == "queued")
     second = service.attempt(job_id)
     second.report(phase("prepare"), phase("compile"))
-    second.finish("kernel_unavailable", "There is no compiler.")
+    second.finish("device_out_of_memory", "A tile is too small.")
     open_job(driver, service, job_id)
     expected = {
         "prepare": "done",
