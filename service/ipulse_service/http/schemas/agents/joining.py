@@ -100,7 +100,9 @@ class JoinTokenList(BaseModel):
 class JoinRequest(StrictModel):
     """A machine's request to join with an agent."""
 
-    model_config = example(name="worker-1", instance="a-secret-of-the-machine-0123456789abcdef")
+    model_config = example(
+        name="worker-1", instance="a-secret-of-the-machine-0123456789abcdef", replace=False
+    )
 
     name: str = Field(pattern=AGENT_NAME, description="The agent's name, unique in this service.")
     instance: str = Field(
