@@ -49,12 +49,14 @@ class ListedAgent:
     @property
     def state(self) -> AgentState:
         """The state of the agent."""
-        if not self.is_present or not self.agent.device_kinds:
+        if not self.is_present:
             return "offline"
         if self.agent.is_draining:
             return "drained" if self.holding is None else "draining"
         if self.holding is not None:
             return "busy"
+        if not self.agent.device_kinds:  # it has joined, and not registered yet
+            return "offline"
         if self.agent.fault is not None:
             return "faulty"
         return "idle" if self.agent.usable_kinds else "quarantined"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
@@ -10,6 +12,7 @@ from selenium.webdriver.support.ui import Select
 
 from ipulse.client import Client
 from tests.acceptance.browser import Browser
+from tests.service.datasets.files import spikes
 
 pytestmark = [pytest.mark.slow, pytest.mark.browser]
 
@@ -63,7 +66,9 @@ def field(browser: Browser, words: str) -> WebElement:
     return browser.until(lambda: browser.driver.find_element(By.XPATH, path))
 
 
-def test_every_example_is_valid(browser: Browser) -> None:
+def test_every_example_is_valid(browser: Browser, client: Client, tmp_path: Path) -> None:
+    (tmp_path / "mine.npz").write_bytes(spikes(samples=40, steps=10, channels=8))
+    client.push_dataset(tmp_path / "mine.npz", "mine")  # as an example says
     browser.open("/new")
     ready(browser)
     menu = Select(browser.find("select[aria-label=Example]"))

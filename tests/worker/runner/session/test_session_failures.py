@@ -124,7 +124,7 @@ class TestAFailure:
         runner.assign(tmp_path / "work", SPEC)
         assert runner.finish() == 0
         done = runner.events[-1]
-        assert done["reason"] == "data_unavailable"
+        assert done["reason"] == "library_unavailable"
         assert "no sklearn today" in done["message"]
         assert "pip install scikit-learn" in done["message"]
         assert "Traceback" not in runner.printed()
