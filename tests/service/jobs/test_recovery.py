@@ -19,7 +19,7 @@ from tests.service.running import SPEC
 
 WANTED = submission.Submission(submission.resolve(parse_spec(SPEC)))
 
-PROMISED_SECONDS = 20.0
+PROMISED_SECONDS = 45.0  # for a dead agent, in listening time
 CLAIM_SECONDS = 2.0  # of them are left for the wake-up and a free agent's claim
 
 
