@@ -58,7 +58,7 @@ def stack_in_another_process(home: Path, then: str) -> subprocess.Popen[str]:
             {then}
         """
     return subprocess.Popen(
-        [sys.executable, "-c", textwrap.dedent(code)],
+        [sys.executable, "-u", "-c", textwrap.dedent(code)],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
