@@ -20,7 +20,7 @@ from .completing import PROGRAM, prepare_completion
 from .completion_index import write_index
 from .default_command import DEFAULT, GroupWithDefault
 from .examples import FIRST, epilog, epilog_of
-from .exits import MEANINGS, Exit, guarded
+from .exits import MEANINGS, Exit, discard_unwritten, guarded
 from .terminal import be_quiet, say
 
 # The backspace makes click keep the lines as they are.
@@ -104,6 +104,7 @@ def run(arguments: list[str]) -> int:
         return ended.code if isinstance(ended.code, int) else int(Exit.OTHER)
     except OSError as error:  # while printing the help, which no command does
         say(f"ipulse: {error.strerror}", style="red")
+        discard_unwritten()
         return int(Exit.OTHER)
     return int(Exit.OK)
 

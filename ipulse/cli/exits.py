@@ -106,6 +106,7 @@ def _report(error: Exception, as_json: bool) -> Exit:
     for problem in problems:
         if str(problem) != message and problem.detail != message:
             say(f"  {problem}", style="none")  # not left out with --quiet
+    discard_unwritten()
     return exit_of(error)
 
 
@@ -132,6 +133,14 @@ def _report_unexpected(error: Exception) -> Exit:
 
 def _debugging() -> bool:
     return os.environ.get("IPULSE_DEBUG", "") not in ("", "0")
+
+
+def discard_unwritten() -> None:
+    """Discard buffered output that cannot be written: its error would change the exit code."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        _discard_output()
 
 
 def _discard_output() -> None:
