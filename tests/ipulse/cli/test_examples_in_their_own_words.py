@@ -127,6 +127,8 @@ def test_examples_work_as_they_say(run: Run, folder: Path, path: Path) -> None:
         else:
             ran = run(*words[1:])
             assert ran.code == 0, (words, ran.err)
+            if words[1:3] == ["op", "push"]:  # other tests list all ops of this service
+                assert run("op", "delete", ran.out.strip(), "--yes").code == 0
     ran = run("validate", str(path))
     assert ran.code == 0, ran.err
     if re.search(r"dataset: (mine|temporal_order|moving_digits)\b", text):
