@@ -10,7 +10,7 @@ from typing import Any
 SEED = 20
 
 
-def selftest(*arguments: str, seconds: float = 240) -> tuple[int, dict[str, Any], str]:
+def selftest(*arguments: str, seconds: float = 480) -> tuple[int, dict[str, Any], str]:
     """Return the exit code, the JSON and the remarks."""
     command = [sys.executable, "-m", "ipulse", "selftest", *arguments, "--json"]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=seconds)
