@@ -65,7 +65,7 @@ class ListedAgent:
     def state_reason(self) -> str:
         """Why it takes no job, where its state alone does not say so; else an empty text."""
         agent = self.agent
-        if self.is_present and not agent.device_kinds:
+        if self.is_present and self.state == "offline":
             return "It has joined, and has not registered its devices yet."
         if self.state == "faulty" and agent.fault:
             return f"{agent.fault.reason.value}: {agent.fault.message}"
