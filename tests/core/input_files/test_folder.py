@@ -171,15 +171,14 @@ def test_a_link_to_nothing_is_refused(tmp_path: Path) -> None:
         check_file(folder / "b.bin")
 
 
-def test_what_is_no_file_is_counted(tmp_path: Path) -> None:
+def test_what_is_no_file_is_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = write(tmp_path / "data", "sub/a.bin", ".cache/x", ".DS_Store")
     (folder / "sub" / "up").symlink_to("..")
     (folder / "self").symlink_to("self")
     os.mkfifo(folder / "pipe")
-    with socket.socket(socket.AF_UNIX) as made:
-        os.chdir(folder)  # the path of a socket is short
+    with socket.socket(socket.AF_UNIX) as made, monkeypatch.context() as here:
+        here.chdir(folder)  # the path of a socket is short
         made.bind("socket")
-        os.chdir("/")
     (folder / "zero").symlink_to("/dev/zero")
     found = list_folder(folder, follow_outside=True)
     assert [file.name for file in found.files] == ["sub/a.bin"]
