@@ -53,6 +53,7 @@ lint: dev ## Style, types, imports and C++ layout; changes nothing.
 	$(BIN)/lint-imports --no-logo
 	@echo "$(BIN)/clang-format --dry-run -Werror ($(words $(CPP_SOURCES)) files)"
 	@$(BIN)/clang-format --dry-run -Werror $(CPP_SOURCES)
+	@scripts/long-files
 
 kernels: runtime ## Compile the C++ kernels now rather than in the first job.
 	@TF_CPP_MIN_LOG_LEVEL=2 $(BIN)/python -c 'from ipulse_ops.lif.cpu import native; print(native.build_tensorflow_op(print))'
