@@ -22,6 +22,9 @@ COPY core/ipulse_core /app/ipulse_core
 COPY ipulse /app/ipulse
 COPY service/ipulse_service /app/ipulse_service
 RUN python3 -m compileall -q /app
+# The version that the image says: docker build --build-arg IPULSE_COMMIT="$(git rev-parse HEAD)".
+ARG IPULSE_COMMIT=
+RUN python3 /app/ipulse_core/version.py
 
 FROM python
 RUN useradd --system --uid 10001 --home-dir /var/lib/ipulse --shell /usr/sbin/nologin ipulse \

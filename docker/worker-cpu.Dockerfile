@@ -31,6 +31,9 @@ RUN python3 -m compileall -q /app \
     && cd /app && IPULSE_CACHE=/opt/kernels PYTHONDONTWRITEBYTECODE=1 /opt/ipulse/bin/python \
         -c "from ipulse_ops.lif.cpu import native; native.build_tensorflow_op(print)" \
     && chmod -R a+rX /opt/kernels
+# The version that the image says: docker build --build-arg IPULSE_COMMIT="$(git rev-parse HEAD)".
+ARG IPULSE_COMMIT=
+RUN python3 /app/ipulse_core/version.py
 
 FROM python
 RUN useradd --system --uid 10001 --home-dir /var/lib/ipulse --shell /usr/sbin/nologin ipulse \

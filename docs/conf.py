@@ -6,9 +6,9 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ipulse import __version__
 from ipulse.documentation.command_line import command_line_page
 from ipulse.documentation.spec import spec_page
+from ipulse_core.version import RELEASE
 from ipulse_service.documentation import api_page
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ GENERATED = {"spec.md": spec_page, "cli.md": command_line_page, "http.md": api_p
 
 project = "IPUlse"
 copyright = "the IPUlse project"
-release = version = __version__
+release = version = RELEASE
 extensions = [
     "myst_nb",
     "sphinx.ext.autodoc",
@@ -29,7 +29,7 @@ extensions = [
     "sphinx_design",
 ]
 html_theme = "pydata_sphinx_theme"
-html_title = f"IPUlse {__version__}"
+html_title = f"IPUlse {RELEASE}"
 html_theme_options = {"navigation_with_keys": True, "show_prev_next": True, "show_nav_level": 2}
 html_show_sourcelink = False
 exclude_patterns = ["_build"]

@@ -9,9 +9,8 @@ Names are imported on first use, so that `import ipulse` is quick. The connectio
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from ipulse_core import __version__ as __version__
-
 if TYPE_CHECKING:
+    __version__: str
     from ipulse.experiment import Experiment as Experiment
     from ipulse.experiment import data as data
     from ipulse.experiment.parts import CPU as CPU
@@ -69,6 +68,10 @@ __all__ = ["__version__", "data", *_MODULES]
 
 def __getattr__(name: str) -> Any:
     """Imports a name on first use: a command must start before it can handle Ctrl-C."""
+    if name == "__version__":
+        from ipulse_core.version import version
+
+        return version()
     if name == "data":
         return import_module("ipulse.experiment.data")
     if name not in _MODULES:

@@ -5,14 +5,15 @@ from __future__ import annotations
 import ast
 import re
 import subprocess
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from markdown_it import MarkdownIt
 
-from ipulse import __version__
 from ipulse.cli.command_list import COMMANDS, FORMER_GROUPS, GROUPS
+from ipulse_core.version import RELEASE
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -86,9 +87,25 @@ def test_every_code_block_is_run_or_skipped_with_a_reason(page: Path) -> None:
             assert re.fullmatch(form, token.content), place
 
 
-def test_the_changelog_has_this_version() -> None:
-    heading = rf"^## \[{re.escape(__version__)}\]"
-    assert re.search(heading, (ROOT / "CHANGELOG.md").read_text(), re.M)
+def test_the_changelog_has_this_release() -> None:
+    if ".dev" not in RELEASE:
+        heading = rf"^## \[{re.escape(RELEASE)}\]"
+        assert re.search(heading, (ROOT / "CHANGELOG.md").read_text(), re.M)
+
+
+def test_a_release_collects_every_fragment() -> None:
+    """Towncrier ignores a file whose name it cannot read, and its change would be lost."""
+    kinds = {
+        kind["directory"]
+        for kind in tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["towncrier"][
+            "type"
+        ]
+    }
+    for file in (ROOT / "changes").iterdir():
+        if file.name != "README.md":
+            name = re.fullmatch(r"\+[a-z0-9-]+\.([a-z]+)\.md", file.name)
+            assert name is not None, file
+            assert name[1] in kinds, file
 
 
 @pytest.mark.parametrize("page", PROSE, ids=lambda page: str(page.relative_to(ROOT)))

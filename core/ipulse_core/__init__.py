@@ -1,3 +1,1 @@
 """Types, errors and build caches that every package shares: standard library only, Python 3.8."""
-
-__version__ = "0.2.0"

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import Dict
 
-from ipulse_core import __version__
+from ipulse_core.version import version
 
 BROKER_SCHEMES = ("redis", "rediss", "redis+socket")  # of broker URLs
 
@@ -42,7 +42,7 @@ def agent_headers(token: str) -> Dict[str, str]:
     """Return the headers of every request of an agent."""
     return {
         "Authorization": f"Bearer {token}",
-        "User-Agent": f"{AGENT_PREFIX}{__version__}",
+        "User-Agent": f"{AGENT_PREFIX}{version()}",
         PROTOCOL_HEADER: str(PROTOCOL),
     }
 

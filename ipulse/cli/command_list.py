@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ipulse import __version__
 from ipulse.cli.commands.agents.agents import (
     create_join_token,
     drain_agent,
@@ -67,6 +66,7 @@ from ipulse.cli.commands.sweeps.change import (
 from ipulse.cli.commands.sweeps.run import run_sweep
 from ipulse.cli.commands.sweeps.show import best_of_sweep, list_sweeps, show_one, sweep_status
 from ipulse.cli.commands.sweeps.translate import import_sweep
+from ipulse_core import version as build
 
 from .default_command import DEFAULT
 from .exits import Exit
@@ -77,9 +77,9 @@ from .terminal import emit, show
 def version(as_json: AsJSON = False) -> Exit:
     """Print the version of IPUlse."""
     if as_json:
-        emit({"version": __version__})
+        emit({"version": build.version()})
     else:
-        show(__version__)
+        show(build.version())
     return Exit.OK
 
 

@@ -13,8 +13,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from ipulse import __version__
 from ipulse_core.build_cache.directory import cache_directory
+from ipulse_core.version import version
 
 _FOLDER = Path(__file__).parent
 
@@ -54,7 +54,7 @@ def _key() -> list[Any]:
         for entry in os.scandir(folder)
         if entry.name.endswith(".py")
     ]
-    return [__version__, str(_FOLDER), len(times), max(times)]
+    return [version(), str(_FOLDER), len(times), max(times)]
 
 
 def _described(command: Any, parent: Any = None) -> dict[str, Any]:

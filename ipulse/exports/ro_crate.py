@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ipulse import __version__
 from ipulse.archives.layout import EVENTS, FILES, JOB, METADATA, SPEC
+from ipulse_core.version import version
 
 from .record import JobRecord
 
@@ -47,7 +47,7 @@ def metadata_of(record: JobRecord) -> dict[str, Any]:
         "@id": "#ipulse",
         "@type": "SoftwareApplication",
         "name": "IPUlse",
-        "softwareVersion": __version__,
+        "softwareVersion": version(),
     }
     descriptor = {
         "@id": METADATA,

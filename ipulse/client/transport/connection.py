@@ -7,9 +7,9 @@ from typing import Any
 
 import httpx
 
-from ipulse import __version__
 from ipulse.client.location import ServiceLocation
 from ipulse.stack import tls
+from ipulse_core.version import version
 
 LONGEST_ANSWER = 20.0  # seconds for which the service may delay an answer while a job runs
 PAUSE = 0.1  # seconds between two requests, for a service that does not delay answers
@@ -22,7 +22,7 @@ def options_for(service: ServiceLocation, timeout: float) -> dict[str, Any]:
         "headers": {
             "Authorization": f"Bearer {service.token}",
             "Accept": "application/json",
-            "User-Agent": f"ipulse/{__version__}",
+            "User-Agent": f"ipulse/{version()}",
         },
         "timeout": httpx.Timeout(timeout),
         "verify": tls.trust_from(service.url, service.trust),

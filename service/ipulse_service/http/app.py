@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from fastapi import Depends, FastAPI
 from starlette.concurrency import run_in_threadpool
 
-from ipulse import __version__
+from ipulse_core.version import version
 from ipulse_service.agents import hints, neuron_packages
 from ipulse_service.background.change_poller import ChangePoller
 from ipulse_service.background.dataset_checker import DatasetChecker
@@ -143,7 +143,7 @@ def create_app(settings: Settings) -> FastAPI:
 
     app = Application(
         title="IPUlse",
-        version=__version__,
+        version=version(),
         description="A remote training service for spiking networks.",
         lifespan=lifespan,
         dependencies=[Depends(permit)],

@@ -10,7 +10,6 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from ipulse import __version__
 from ipulse.cli.called import as_called
 from ipulse.cli.commands.service.check_result import CheckResult
 from ipulse.cli.commands.service.doctor_packages import packages_at_agents, packages_here
@@ -24,6 +23,7 @@ from ipulse.stack.redis_server import describe_redis_server, find_redis_server
 from ipulse_core.build_cache.op_builds import OpBuilds, limits_of_op_builds
 from ipulse_core.capabilities import FIXES, SANDBOX
 from ipulse_core.errors import IPUlseError
+from ipulse_core.version import version
 
 LEAST_BYTES = 2**30  # of free disk space for jobs and results
 
@@ -69,7 +69,7 @@ def doctor(at: Address, as_json: AsJSON = False) -> Exit:
 
 
 def _examine(at: Address, packages: list[dict[str, Any]]) -> Iterator[CheckResult]:
-    yield CheckResult("ipulse", True, f"{__version__} on Python {platform.python_version()}")
+    yield CheckResult("ipulse", True, f"{version()} on Python {platform.python_version()}")
     yield _compiler()
     yield _op_builds()
     yield from packages_here(packages)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pydantic import BaseModel, Field
 
+from ipulse_core.version import version
 from ipulse_service.http.schemas.base import Timestamp, example
 
 
@@ -11,13 +12,18 @@ class SessionInfo(BaseModel):
     """The caller of a request, and when the session ends."""
 
     model_config = example(
-        name="user", role="owner", expires_at="2026-02-14T12:00:00.000Z", submit_code=False
+        name="user",
+        role="owner",
+        expires_at="2026-02-14T12:00:00.000Z",
+        submit_code=False,
+        version="0.3.0",
     )
 
     name: str = Field(description="The name of the token that the caller has.")
     role: str = Field(description="owner, user or reader.")
     expires_at: Timestamp | None = Field(description="Null for a request with a token.")
     submit_code: bool = Field(description="Whether it may submit Poplar programs and custom ops.")
+    version: str = Field(default_factory=version, description="The version of the service.")
 
 
 class SignInCode(BaseModel):

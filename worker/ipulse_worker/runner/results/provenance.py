@@ -11,8 +11,8 @@ from typing import Any, Dict, Optional, Sequence, Tuple
 import numpy as np
 import tensorflow as tf
 
-from ipulse_core import __version__
 from ipulse_core.checkout import checkout_root
+from ipulse_core.version import commit, version
 
 PROGRAM_SECONDS = 10.0  # a repository on a slow disk must not delay a result
 
@@ -20,7 +20,7 @@ PROGRAM_SECONDS = 10.0  # a repository on a slow disk must not delay a result
 def versions(compiler: str) -> Dict[str, str]:
     """Return the versions that results depend on; `compiler` describes the kernels' compiler."""
     return {
-        "ipulse": __version__,
+        "ipulse": version(),
         "python": platform.python_version(),
         "numpy": np.__version__,
         "tensorflow": tf.__version__,
@@ -41,18 +41,20 @@ def host() -> Dict[str, Any]:
 def git_revision(source: Optional[Path] = None) -> Dict[str, Any]:
     """Return {"commit", "modified", "why"}; `why` explains why the others are null."""
     source = source or checkout_root()
+    if source is None and commit() is not None:  # of the wheel or the image
+        return {"commit": commit(), "modified": False, "why": None}
     if source is None or not (source / ".git").exists():
         # git would find a repository around the installed package.
         why: Optional[str] = "the package does not run from a source checkout"
         return {"commit": None, "modified": None, "why": why}
     # Without optional locks, another git of this checkout is not disturbed.
     git = ["git", "--no-optional-locks", "-C", str(source)]
-    commit, why = _output([*git, "rev-parse", "HEAD"])
+    revision, why = _output([*git, "rev-parse", "HEAD"])
     changes = None
-    if commit is not None:
+    if revision is not None:
         changes, why = _output([*git, "status", "--porcelain", "--untracked-files=no"])
     return {
-        "commit": commit,
+        "commit": revision,
         "modified": None if changes is None else bool(changes),
         "why": None if why is None else why.replace(str(source), "the checkout"),
     }

@@ -12,7 +12,7 @@ from typing import Any, Dict, List, Mapping, Optional, Sequence
 import numpy as np
 import tensorflow as tf
 
-from ipulse_core import __version__
+from ipulse_core.version import version
 from ipulse_ops.kernel_generation import KERNEL_GENERATION
 from ipulse_ops.lif.cpu import native
 from ipulse_worker.runner.results import provenance
@@ -52,7 +52,7 @@ class TrainingPlatform:
         return cls(
             processor=str(provenance.host()["cpu"]),
             instruction_set=str(native.description()["kernel"]),
-            ipulse=__version__,
+            ipulse=version(),
             numpy=np.__version__,
             tensorflow=tf.__version__,
             kernel_generation=KERNEL_GENERATION if device == "cpu" else None,

@@ -6,7 +6,7 @@ import { said } from "../parts/said.js";
 
 /** @type {Promise<void> | null} */
 let asking = null;
-/** @type {Promise<{name: string, role: string, expires_at: string | null, submit_code: boolean}> | null} */
+/** @type {Promise<{name: string, role: string, expires_at: string | null, submit_code: boolean, version: string}> | null} */
 let person = null;
 
 /** Trades a one-time code or a token for the session cookie. @param {{code: string} | {token: string}} proof */

@@ -91,6 +91,7 @@ class Shell extends LitElement {
           ${menu(icon("help"), [
             { words: "Keyboard shortcuts", act: showKeys },
             { words: "HTTP API", href: "/docs" },
+            { words: `IPUlse ${this.person?.version}`, isText: true, isHidden: !this.person },
           ], { name: "Help", kind: "ghost icon", key: this })}
           ${menu(icon("user"), [
             ...THEMES.map(([theme, words]) => ({ words: `Theme: ${words.toLowerCase()}`, act: () => this.setTheme(theme), isChecked: theme === this.theme })),
