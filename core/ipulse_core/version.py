@@ -14,7 +14,7 @@ import subprocess
 from pathlib import Path
 from typing import Optional
 
-RELEASE = "0.4.0.dev0"
+RELEASE = "0.3.0.dev0"
 
 # The file of a wheel or an image with the commit that it was made from (COMMIT).
 BUILD_FILE = "_build.py"
