@@ -11,6 +11,8 @@ from sqlalchemy import String, case, cast, delete, func, literal, select, update
 from ipulse_core.errors import Conflict, Unavailable
 from ipulse_service.db.engine import Database, Transaction
 from ipulse_service.db.tables import (
+    DELETED,
+    IMPORTING,
     artifacts,
     attempts,
     events,
@@ -23,7 +25,6 @@ from ipulse_service.db.tables import (
     submitted_specs,
     sweep_jobs,
 )
-from ipulse_service.db.tables.job import DELETED, IMPORTING
 from ipulse_service.jobs import dependencies
 from ipulse_service.jobs.job import JobRow
 

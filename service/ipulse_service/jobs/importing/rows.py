@@ -21,8 +21,7 @@ from ipulse_core.manifest import ListedFile
 from ipulse_service.datasets import references
 from ipulse_service.db.calendar import stored
 from ipulse_service.db.engine import Database, Transaction
-from ipulse_service.db.tables import artifacts, attempts, job_metrics, jobs
-from ipulse_service.db.tables.job import IMPORTING
+from ipulse_service.db.tables import IMPORTING, artifacts, attempts, job_metrics, jobs
 from ipulse_service.jobs import events, submission
 from ipulse_service.jobs.job import COLUMNS, JobRow
 from ipulse_service.jobs.job_attributes import JobAttributes

@@ -12,8 +12,7 @@ from sqlalchemy.dialects.postgresql import JSONB
 from ipulse_core import strict_json
 from ipulse_core.states import JobState
 from ipulse_service.db.engine import Transaction
-from ipulse_service.db.tables import jobs
-from ipulse_service.db.tables.job import HIDDEN
+from ipulse_service.db.tables import HIDDEN, jobs
 from ipulse_service.jobs.search.clauses import clause_of
 from ipulse_service.jobs.search.columns import Scalar, label_text
 from ipulse_service.jobs.search.terms import Term

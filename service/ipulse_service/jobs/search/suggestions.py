@@ -13,8 +13,7 @@ from typing import Literal
 from sqlalchemy import ColumnElement, func, select
 
 from ipulse_service.db.engine import Transaction
-from ipulse_service.db.tables import attempts, job_metrics, job_settings, jobs
-from ipulse_service.db.tables.job import HIDDEN
+from ipulse_service.db.tables import HIDDEN, attempts, job_metrics, job_settings, jobs
 from ipulse_service.jobs.search.columns import kind_of
 from ipulse_service.jobs.search.fields import FIELDS, JobField
 from ipulse_service.jobs.search.syntax import NAME

@@ -12,8 +12,7 @@ from sqlalchemy import func, select
 
 from ipulse_core import ids
 from ipulse_service.db.engine import Transaction
-from ipulse_service.db.tables import job_metrics, jobs
-from ipulse_service.db.tables.job import HIDDEN
+from ipulse_service.db.tables import HIDDEN, job_metrics, jobs
 from ipulse_service.jobs import deletion, events
 from ipulse_service.jobs.importing import rows
 from ipulse_service.reading.limits import MAX_METRICS
