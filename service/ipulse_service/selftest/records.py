@@ -1,9 +1,10 @@
-"""Reads a stack's SQLite database for the faults and the audit."""
+"""Reads a stack's database, SQLite or PostgreSQL, for the faults and the audit."""
 
 from __future__ import annotations
 
 import shutil
 import sqlite3
+import time
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ from typing import Any
 from ipulse_core.states import TERMINAL
 
 BUSY_SECONDS = 40.0
+RETRY_SECONDS = 0.2  # between two tries to reach PostgreSQL
 _TRIED = (
     "SELECT a.id, j.id, a.number, a.started_at, a.finished_at, a.reason"
     " FROM attempts a JOIN jobs j ON j.pk = a.job_pk"
@@ -43,7 +45,7 @@ class Tried:
 
 
 class Records:
-    """Reads each result in its own transaction."""
+    """Reads a SQLite database, each result in its own transaction."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -127,3 +129,44 @@ class Records:
         # Not read-only: after a crash the first connection recovers the log.
         uri = f"{self.path.as_uri()}?mode=rw"
         return sqlite3.connect(uri, uri=True, timeout=BUSY_SECONDS, isolation_level=None)
+
+
+class PostgreSQLRecords(Records):
+    """Reads records and waits while the server is down."""
+
+    def __init__(self, url: str) -> None:
+        self._url = url
+
+    def lock(self) -> Any:
+        """Returns a connection that locks the tables until it is closed."""
+        connection = self._connect()
+        connection.execute("LOCK TABLE jobs, attempts, events IN EXCLUSIVE MODE")
+        return connection
+
+    def sound(self) -> bool:
+        """Returns True: PostgreSQL checks its own files."""
+        return True
+
+    def keep(self, folder: Path) -> None:
+        """Does nothing: the servers keep their folders themselves."""
+
+    def _rows(self, query: str, *values: Any) -> list[tuple[Any, ...]]:
+        import psycopg
+
+        deadline = time.monotonic() + BUSY_SECONDS
+        while True:
+            try:
+                with closing(self._connect()) as connection:
+                    found: list[tuple[Any, ...]] = connection.execute(
+                        query.replace("?", "%s").encode(), values
+                    ).fetchall()
+                    return found
+            except psycopg.OperationalError:
+                if time.monotonic() > deadline:
+                    raise
+                time.sleep(RETRY_SECONDS)
+
+    def _connect(self) -> Any:
+        import psycopg  # the extra `postgresql`
+
+        return psycopg.connect(self._url)

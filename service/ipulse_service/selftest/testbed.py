@@ -24,9 +24,8 @@ from ipulse_service.selftest.disks import Disks
 from ipulse_service.selftest.execution_log import ExecutionLog
 from ipulse_service.selftest.load import Load
 from ipulse_service.selftest.postgresql import Servers
-from ipulse_service.selftest.postgresql_records import PostgreSQLRecords
 from ipulse_service.selftest.probe import Probe
-from ipulse_service.selftest.records import Held, Records
+from ipulse_service.selftest.records import Held, PostgreSQLRecords, Records
 
 T = TypeVar("T")
 

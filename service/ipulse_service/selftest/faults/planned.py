@@ -6,15 +6,17 @@ from collections.abc import Iterator
 from random import Random
 
 from ipulse_service.selftest.fault_outcome import FaultOutcome
-from ipulse_service.selftest.faults.clock_steps import step_clock
-from ipulse_service.selftest.faults.failover import fail_over, restart_database
-from ipulse_service.selftest.faults.hangs import fill_disk, lock_database, stop_agent
-from ipulse_service.selftest.faults.memory import limits, starve
+from ipulse_service.selftest.faults.database import (
+    fail_over,
+    lock_database,
+    restart_database,
+    step_clock,
+)
+from ipulse_service.selftest.faults.disks import fill_disk, fill_worker_disk
 from ipulse_service.selftest.faults.messages import duplicate, foreign, reorder
-from ipulse_service.selftest.faults.misbehaving_runner import misbehaving_runner
+from ipulse_service.selftest.faults.runners import limits, misbehaving_runner, starve
 from ipulse_service.selftest.faults.slow_broker import slow_broker
-from ipulse_service.selftest.faults.split_brain import split_brain
-from ipulse_service.selftest.faults.worker_disk import fill_worker_disk
+from ipulse_service.selftest.faults.split_brain import split_brain, stop_agent
 from ipulse_service.selftest.load import Load
 from ipulse_service.selftest.plan import Plan
 from ipulse_service.selftest.testbed import MEBIBYTES, SMALL_WORK, Testbed

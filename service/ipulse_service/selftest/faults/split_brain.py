@@ -1,8 +1,9 @@
-"""Agents that claim one job at once, and two services that expire one lease."""
+"""Agents that claim one job at once or wake past a lease, two services that expire one lease."""
 
 from __future__ import annotations
 
 import json
+import signal
 import time
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -15,10 +16,12 @@ from ipulse.stack.managed_process import ManagedProcess
 from ipulse.stack.program_log import ProgramLog
 from ipulse_core import messages
 from ipulse_service.selftest.fault_outcome import FaultOutcome, PromiseBroken
+from ipulse_service.selftest.processes import signal_tree
 from ipulse_service.selftest.testbed import Testbed, milliseconds
 
 ROUNDS = 3
 START_SECONDS = 60.0
+STOPPED_SECONDS = 5.0  # longer than the lease
 
 
 def split_brain(testbed: Testbed, random: Random, lease_seconds: float) -> Iterator[FaultOutcome]:
@@ -106,3 +109,18 @@ def _url_of(replica: ManagedProcess, home: Path) -> str:
         time.sleep(0.05)
     url: str = json.loads(announcement.read_text())["url"]
     return url
+
+
+def stop_agent(testbed: Testbed, random: Random, lease_seconds: float) -> Iterator[FaultOutcome]:
+    """Suspends an agent and its runner past the lease; they wake when another has the job."""
+    busy = [name for name in testbed.agents if testbed.held_by(name)]
+    name = random.choice(busy or testbed.agents)
+    at = milliseconds()
+    held = testbed.held_by(name)
+    signal_tree(testbed.pid(name), signal.SIGSTOP)
+    try:
+        time.sleep(lease_seconds + STOPPED_SECONDS)
+    finally:
+        signal_tree(testbed.pid(name), signal.SIGCONT)
+    struck = tuple(one.id for one in held)
+    yield FaultOutcome("stop agent past its lease", at, struck, is_aimed=True)

@@ -1,4 +1,4 @@
-"""Fills the disk of one agent while it runs jobs; other agents have room."""
+"""Full disks: of one agent while the others have room, or of a folder of the home."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from ipulse_service.settings import Settings
 
 LEFT_BYTES = 8192  # less than any job writes
 WAIT_SECONDS = 180.0
+FULL_SECONDS = 6.0  # of a folder of the home
 _FULL = Reason.WORKER_DISK_FULL.value
 T = TypeVar("T")
 
@@ -73,3 +74,20 @@ def _within(look: Callable[[], T], broken: str) -> T:
             raise PromiseBroken(f"{broken} within {WAIT_SECONDS:g} s after a disk was filled")
         time.sleep(0.2)
     return found
+
+
+def fill_disk(testbed: Testbed, random: Random, folder: str) -> Iterator[FaultOutcome]:
+    """Fills the disk of a folder of the home."""
+    kind = f"disk full: {_DISKS[folder]}"
+    path = testbed.home / folder if folder else testbed.home
+    at = milliseconds()
+    struck = tuple(one.id for one in testbed.records.held())
+    testbed.disks.fill(path)
+    try:
+        time.sleep(FULL_SECONDS)
+    finally:
+        testbed.disks.free(path)
+    yield FaultOutcome(kind, at, struck)
+
+
+_DISKS = {"": "database and its log", "artifacts": "artifacts", "work": "checkpoints"}
