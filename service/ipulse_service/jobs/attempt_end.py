@@ -13,10 +13,9 @@ from ipulse_service.files.artifacts import NewArtifact
 from ipulse_service.files.blobs import Blobs
 from ipulse_service.files.partial_upload import PartialUpload, WrongContent
 from ipulse_service.files.s3 import S3Blobs
-from ipulse_service.jobs import attempts, leases, worker_reports
+from ipulse_service.jobs import attempts, leases, losses, worker_reports
 from ipulse_service.jobs.job import JobRow
 from ipulse_service.jobs.leases import AttemptRow
-from ipulse_service.jobs.losses import holding
 from ipulse_service.jobs.worker_reports import Reportable
 from ipulse_service.settings import Settings
 
@@ -77,7 +76,7 @@ class AttemptFinisher:
         end: AttemptEnd,
         upload: PartialUpload | None = None,
     ) -> JobAndAttempts:
-        attempt = holding.hold_to_finish(
+        attempt = losses.hold_to_finish(
             transaction, attempt_id, fence, end.outcome, self._settings.lease_seconds
         )
         if attempt.finished_at is None:

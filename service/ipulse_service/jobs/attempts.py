@@ -11,10 +11,9 @@ from ipulse_core.states import COMPLETE, IDLE, OUTCOMES, STOPPED, JobState, Reas
 from ipulse_service.background import outbox
 from ipulse_service.db.engine import Transaction
 from ipulse_service.files import artifacts
-from ipulse_service.jobs import events, finishing, leases, store, transitions
+from ipulse_service.jobs import events, finishing, leases, losses, store, transitions
 from ipulse_service.jobs.job import JobRow
 from ipulse_service.jobs.leases import AttemptRow
-from ipulse_service.jobs.losses import counting
 from ipulse_service.jobs.queue import found_missing, order, too_little
 from ipulse_service.jobs.search import metrics_index
 from ipulse_service.settings import Settings
@@ -42,7 +41,7 @@ def finish(
             return job
         was_lost = attempt.reason == Reason.WORKER_LOST.value and not job.state.is_terminal
         if was_lost and outcome.reason is Reason.WORKER_STOPPED:
-            return counting.correct(transaction, job, attempt, outcome)
+            return losses.correct(transaction, job, attempt, outcome)
         raise StaleToken()
     if outcome.reason in COMPLETE and not artifacts.is_complete(transaction, attempt):
         raise Incomplete()
@@ -86,9 +85,9 @@ def conclude(
         return transitions.move(
             transaction, job, OUTCOMES[reason], reason, message, summary=summary
         )
-    is_lost = counting.is_loss(job, outcome.reason)
+    is_lost = losses.is_loss(job, outcome.reason)
     was_missing = found_missing.withdraw(transaction, job, attempt, outcome)
-    is_counted = not was_missing and counting.counts(job, attempt, outcome.reason)
+    is_counted = not was_missing and losses.counts(job, attempt, outcome.reason)
     if is_pausing and (is_lost or is_stopped):
         return transitions.move(transaction, job, JobState.PAUSED)
     why_hopeless = too_little.why_hopeless(transaction, job) if outcome.lacking else ""

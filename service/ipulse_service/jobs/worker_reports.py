@@ -13,10 +13,9 @@ from ipulse_core.events import Event
 from ipulse_core.limits import escape_deceptive
 from ipulse_core.states import STATE_OF_PHASE, STOPPING, Phase
 from ipulse_service.db.engine import Transaction
-from ipulse_service.jobs import events, leases, store, transitions
+from ipulse_service.jobs import events, leases, losses, store, transitions
 from ipulse_service.jobs.job import JobRow
 from ipulse_service.jobs.leases import AttemptRow
-from ipulse_service.jobs.losses import counting
 from ipulse_service.jobs.search import metrics_index
 
 Reportable = (
@@ -59,7 +58,7 @@ def record(
                 if event.scope == "epoch":
                     epochs.append((event.epoch, event.values))
             elif isinstance(event, protocol.CheckpointEvent):
-                job = counting.after_checkpoint(transaction, job, event)
+                job = losses.after_checkpoint(transaction, job, event)
             elif isinstance(event, protocol.PhaseEvent):
                 job, state_events = _enter(transaction, job, event)
                 new_events += state_events

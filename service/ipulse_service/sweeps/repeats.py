@@ -10,8 +10,8 @@ from ipulse_core.errors import Conflict, InvalidInput, Problem
 from ipulse_core.states import JobState
 from ipulse_service.db.engine import Transaction
 from ipulse_service.db.tables import sweep_jobs, sweep_trials
+from ipulse_service.jobs import retry
 from ipulse_service.jobs.job import JobRow
-from ipulse_service.jobs.retry import retrying
 from ipulse_service.sweeps import limits, store
 from ipulse_service.sweeps.rows import SweepReason, SweepRow, SweepState, TrialState
 
@@ -25,9 +25,9 @@ class NothingToRepeat(Conflict):
 def retry_job(transaction: Transaction, job: JobRow, retried_by: str) -> JobRow:
     """Retries a locked job, and makes its trial run again if it belongs to a sweep.
 
-    Raises what `retrying.retry` raises.
+    Raises what `retry.retry` raises.
     """
-    revived = retrying.retry(transaction, job, retried_by)
+    revived = retry.retry(transaction, job, retried_by)
     if not revived:
         return job
     _reopen_trials(transaction, revived)

@@ -14,9 +14,8 @@ from ipulse_core.states import JobState, Reason
 from ipulse_service.background.reaper import Reaper
 from ipulse_service.db import migrations, tables
 from ipulse_service.db.engine import Database, Transaction
-from ipulse_service.jobs import attempts, leases, store, submission
+from ipulse_service.jobs import attempts, leases, losses, store, submission
 from ipulse_service.jobs.job import JobRow
-from ipulse_service.jobs.losses import holding
 from ipulse_service.jobs.queue import claims, order
 from ipulse_service.settings import Settings
 from tests.service.running import SPEC
@@ -65,7 +64,7 @@ class Clocked:
 
     def lose(self, claim: claims.Claim) -> None:
         with self.database.write() as transaction:
-            held = holding.hold(transaction, claim.attempt.id, claim.fence, 60.0)
+            held = losses.hold(transaction, claim.attempt.id, claim.fence, 60.0)
             attempts.finish(transaction, held, AttemptOutcome(Reason.RUNNER_LOST), self.settings)
 
     def state_of(self, claim: claims.Claim) -> JobState:
@@ -74,7 +73,7 @@ class Clocked:
 
     def heartbeat(self, claim: claims.Claim) -> None:
         with self.database.write() as transaction:
-            held = holding.hold(transaction, claim.attempt.id, claim.fence, 60.0)
+            held = losses.hold(transaction, claim.attempt.id, claim.fence, 60.0)
             leases.renew(transaction, held, self.lease_seconds)
 
     def is_held(self, claim: claims.Claim) -> bool:

@@ -8,8 +8,7 @@ import pytest
 
 from ipulse_service.background.reaper import Reaper
 from ipulse_service.db.engine import Database
-from ipulse_service.jobs import leases
-from ipulse_service.jobs.losses import holding
+from ipulse_service.jobs import leases, losses
 from ipulse_service.jobs.queue import claims
 from ipulse_service.settings import Settings
 from tests.service.db.clock_world import STEPS, World
@@ -58,7 +57,7 @@ class Run:
 
     def heartbeat(self, claim: claims.Claim) -> None:
         with self.database.write() as transaction:
-            held = holding.hold(transaction, claim.attempt.id, claim.fence, 60.0)
+            held = losses.hold(transaction, claim.attempt.id, claim.fence, 60.0)
             leases.renew(transaction, held, LEASE_MS / 1000)
 
     def is_held(self, claim: claims.Claim) -> bool:

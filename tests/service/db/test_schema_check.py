@@ -16,7 +16,7 @@ from ipulse.stack.redis_server import RedisServer
 from ipulse_core.errors import Unavailable
 from ipulse_service.db import migrations
 from ipulse_service.db.engine import Database
-from ipulse_service.db.schema_check import check_schema
+from ipulse_service.db.migrations import check_schema
 from tests.service.postgresql_server import PostgreSQLServer
 from tests.service.running import InProcess, settings_for
 

@@ -16,7 +16,7 @@ from starlette.responses import Response
 
 from ipulse.stack.redis_server import RedisServer
 from ipulse_service.db import write_turns
-from ipulse_service.http.server import accept_queue, lanes
+from ipulse_service.http.server import lanes
 from tests.service.conditions import eventually
 from tests.service.http.test_metrics import samples
 from tests.service.running import SPEC, InProcess, settings_for
@@ -153,10 +153,10 @@ def test_every_route_that_accepts_jobs_is_a_submission(service: Blocked) -> None
 
 def test_connections_that_wait_to_be_accepted_are_counted() -> None:
     with socket.create_server(("127.0.0.1", 0), backlog=8) as listener:
-        assert accept_queue.waiting(listener) == 0
+        assert lanes.waiting(listener) == 0
         with socket.create_connection(listener.getsockname()) as client:
-            eventually(lambda: accept_queue.waiting(listener) == 1)
+            eventually(lambda: lanes.waiting(listener) == 1)
             listener.accept()[0].close()
-            assert accept_queue.waiting(listener) == 0
+            assert lanes.waiting(listener) == 0
             client.close()
-    assert accept_queue.waiting(listener) == 0
+    assert lanes.waiting(listener) == 0

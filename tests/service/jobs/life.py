@@ -37,6 +37,7 @@ from ipulse_service.files.blobs import Blobs
 from ipulse_service.jobs import (
     events,
     leases,
+    losses,
     store,
     submission,
 )
@@ -44,7 +45,6 @@ from ipulse_service.jobs import (
     worker_reports as reports,
 )
 from ipulse_service.jobs.job import JobRow
-from ipulse_service.jobs.losses import holding
 from ipulse_service.jobs.queue import claims
 from ipulse_service.jobs.scheduling_options import SchedulingOptions
 from ipulse_service.settings import Settings
@@ -134,7 +134,7 @@ class LifeOfJobs(RuleBasedStateMachine):
     def report(self, which: int, event: reports.Reportable) -> None:
         token = self.token(which)
         with self.speaking(token) as transaction:
-            attempt = holding.hold(transaction, token.attempt_id, token.fence, LEASE_SECONDS)
+            attempt = losses.hold(transaction, token.attempt_id, token.fence, LEASE_SECONDS)
             reports.record(transaction, attempt, attempt.next_event, [event])
 
     @precondition(lambda self: self.tokens)

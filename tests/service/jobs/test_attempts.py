@@ -37,10 +37,10 @@ from ipulse_service.jobs import (
     deletion,
     finishing,
     leases,
+    losses,
     store,
 )
 from ipulse_service.jobs.job import JobRow
-from ipulse_service.jobs.losses import holding
 from tests.service.jobs.life import LEASE_SECONDS, MAX_ATTEMPTS, LifeOfJobs
 
 held_by = st.integers(0, 7)  # which of the attempts made so far; also those that ended
@@ -66,7 +66,7 @@ class Life(LifeOfJobs):
         with closing(self.blobs.receive()) as incoming, self.speaking(token) as transaction:
             incoming.write(role.encode())
             incoming.sync()
-            attempt = holding.hold(transaction, token.attempt_id, token.fence, LEASE_SECONDS)
+            attempt = losses.hold(transaction, token.attempt_id, token.fence, LEASE_SECONDS)
             described = NewArtifact(name=role, role=role, media_type="text/plain")
             self.blobs.keep(incoming)
             artifacts.add(transaction, attempt, described, incoming)
@@ -81,7 +81,7 @@ class Life(LifeOfJobs):
         is_back = reason not in (Reason.WORKER_LOST, Reason.WORKER_STOPPED)
         is_back = is_back and self.may_continue(token)
         with self.speaking(token, may_repeat=True, may_return=is_back) as transaction:
-            attempt = holding.hold_to_finish(
+            attempt = losses.hold_to_finish(
                 transaction, token.attempt_id, token.fence, AttemptOutcome(reason), LEASE_SECONDS
             )
             attempts.finish(transaction, attempt, AttemptOutcome(reason), self.settings)
@@ -129,7 +129,7 @@ class Life(LifeOfJobs):
         """The owner of a lease, also of one that ran out unseen, has it for so long from now."""
         token = self.token(which)
         with self.speaking(token) as transaction:
-            attempt = holding.hold(transaction, token.attempt_id, token.fence, LEASE_SECONDS)
+            attempt = losses.hold(transaction, token.attempt_id, token.fence, LEASE_SECONDS)
             leases.renew(transaction, attempt, seconds)
             assert attempt.id not in {one.id for one in leases.expired(transaction)}
             is_to_stop = finishing.orders(transaction, attempt).cancel
@@ -172,7 +172,7 @@ class Life(LifeOfJobs):
         for token in self.tokens:
             if token.job_id == job_id:
                 with pytest.raises(NotFound), self.database.write() as transaction:
-                    holding.hold(transaction, token.attempt_id, token.fence, LEASE_SECONDS)
+                    losses.hold(transaction, token.attempt_id, token.fence, LEASE_SECONDS)
         self.jobs.remove(job_id)
         self.tokens = [token for token in self.tokens if token.job_id != job_id]
 

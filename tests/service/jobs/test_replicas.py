@@ -12,8 +12,7 @@ from sqlalchemy import select, update
 from ipulse.stack.redis_server import RedisServer
 from ipulse_service.background import outbox
 from ipulse_service.db import tables
-from ipulse_service.jobs import attempts, leases
-from ipulse_service.jobs.losses import holding
+from ipulse_service.jobs import attempts, leases, losses
 from ipulse_service.jobs.queue import claims, order
 from tests.service.agents import Attempt
 from tests.service.conditions import eventually
@@ -151,7 +150,7 @@ def test_a_heartbeat_under_way_is_not_reaped(replicas: tuple[InProcess, InProces
     attempt = one.attempt(one.submit()["id"])
     attempt_id = attempt.claim["attempt_id"]
     with one.database.write() as renewing:
-        held = holding.hold(renewing, attempt_id, attempt.fence, 60.0)
+        held = losses.hold(renewing, attempt_id, attempt.fence, 60.0)
         expire(other, attempt)  # only now, or one of the two services would find it first
         leases.renew(renewing, held, 60.0)
         with other.database.read() as looking:

@@ -2,19 +2,56 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field
+from functools import lru_cache
 from typing import NamedTuple
 
 from ipulse.spec import AnySpec, DigitsData, ExperimentSpec, NpzData, PoplarProgramSpec, Recording
+from ipulse_core import strict_json
 from ipulse_core.capabilities import COMPILER, H5PY, KERNELS, NIR, SANDBOX, SCIKIT_LEARN
 from ipulse_core.data_sets import key_of
 from ipulse_core.op_manifest.layer import op_layers
 from ipulse_core.spec.neuron_packages import package_names
 from ipulse_service.jobs.job import JobRow
-from ipulse_service.jobs.queue.requirements import NOTHING, Requirements
 
 _ONLY_COMPILES = ("PRE_COMPILE", "NEVER")  # connection types that attach no device
 _HDF5 = ("shd", "ssc")  # kinds of data in HDF5 files
+
+
+@dataclass(frozen=True)
+class Requirements:
+    """The requirements of a job, which are stored as one JSON text."""
+
+    labels: Mapping[str, str] = field(default_factory=dict)
+    software: tuple[str, ...] = ()  # capabilities, sorted
+    neuron_packages: tuple[str, ...] = ()  # sorted
+    too_little: Mapping[str, int] = field(default_factory=dict)  # on a worker, by capability
+
+    def to_text(self) -> str | None:
+        """Returns the JSON, which is equal for equal requirements; None if there are none."""
+        given = {name: value for name, value in asdict(self).items() if value}
+        return strict_json.dumps(json.loads(json.dumps(given, sort_keys=True))) if given else None
+
+    @staticmethod
+    def of_text(text: str) -> Requirements:
+        """Returns the requirements of JSON."""
+        return _read(text)
+
+
+NOTHING = Requirements()
+
+
+@lru_cache(256)  # a claim compares the same few for each queued job
+def _read(text: str) -> Requirements:
+    found = json.loads(text)
+    return Requirements(
+        labels=found.get("labels", {}),
+        software=tuple(found.get("software", ())),
+        neuron_packages=tuple(found.get("neuron_packages", ())),
+        too_little=found.get("too_little", {}),
+    )
 
 
 class Needs(NamedTuple):

@@ -10,13 +10,23 @@ from dataclasses import replace
 from datetime import UTC, tzinfo
 from typing import Any
 
-from sqlalchemy import ColumnElement, and_, exists, false, func, not_, or_
+from sqlalchemy import (
+    ColumnElement,
+    CompoundSelect,
+    Select,
+    and_,
+    exists,
+    false,
+    func,
+    not_,
+    or_,
+    select,
+)
 
 from ipulse_core import strict_json
 from ipulse_service.db import calendar
 from ipulse_service.db.engine import Transaction
 from ipulse_service.db.tables import attempts, job_metrics, job_ops, job_settings, jobs
-from ipulse_service.jobs.search import lineage
 from ipulse_service.jobs.search.columns import label_text
 from ipulse_service.jobs.search.fields import OP_REFERENCE, JobField
 from ipulse_service.jobs.search.syntax import ORDERED
@@ -50,6 +60,7 @@ _COMPARE: dict[str, Callable[[Any, Any], Clause]] = {
     ">=": operator.ge,
 }
 _SPECIAL = re.compile(r"[\\%_]")
+LONGEST_ID = 64
 
 
 def clause_of(
@@ -162,7 +173,7 @@ class _Clauses:
         if field.kind == "lineage":
             self._text(expression, field.name, sign, value)  # raises for `<`
             begin = value.text if value.text.startswith("job_") else f"job_{value.text}"
-            return jobs.c.id.in_(lineage.ids_of(begin))
+            return jobs.c.id.in_(_lineage_of(begin))
         if field.kind == "dataset":
             return self._reference(expression, field.name, sign, value)
         if field.kind == "op":
@@ -231,3 +242,23 @@ def _pattern(value: QueryText) -> str:
 
 def _few(field: JobField) -> str:
     return ", ".join(field.choices[:12])
+
+
+def _lineage_of(begin: str) -> CompoundSelect[Any]:
+    """Returns a query of the ids that begin so, and of the jobs of their lineage.
+
+    A job that was deleted is left out, and so is what only it connects.
+    """
+    is_named = jobs.c.id.startswith(begin[:LONGEST_ID], autoescape=True)
+    return _reached(is_named, "descendants").union(_reached(is_named, "ancestors"))
+
+
+def _reached(is_named: ColumnElement[bool], name: str) -> Select[Any]:
+    """Returns a recursive query of the ids of jobs in one direction."""
+    found = select(jobs.c.id, jobs.c.start_job).where(is_named).cte(name, recursive=True)
+    if name == "descendants":
+        link = jobs.c.start_job == found.c.id
+    else:
+        link = jobs.c.id == found.c.start_job
+    found = found.union(select(jobs.c.id, jobs.c.start_job).join(found, link))
+    return select(found.c.id)

@@ -12,7 +12,7 @@ from sqlalchemy import update
 
 from ipulse.stack.redis_server import RedisServer
 from ipulse_service.db import tables
-from ipulse_service.jobs.losses import holding
+from ipulse_service.jobs import losses
 from tests.service.agents import Attempt, line
 from tests.service.conditions import eventually
 from tests.service.conftest import LEASE_SECONDS
@@ -149,7 +149,7 @@ class TestLoss:
         answer = held.heartbeat().json()
         assert (answer["cancel"], answer["lease_seconds"]) == (False, LEASE_SECONDS)
         with hasty.database.read() as transaction:
-            row = holding.hold(transaction, held.claim["attempt_id"], held.fence, 60.0)
+            row = losses.hold(transaction, held.claim["attempt_id"], held.fence, 60.0)
             assert row.lease_expires_at > transaction.now + LEASE_SECONDS / 2 * 1000
         set_lease(silent, 0)
         job_id = silent.claim["job_id"]

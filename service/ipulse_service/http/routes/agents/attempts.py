@@ -32,10 +32,9 @@ from ipulse_service.http.schemas.agents.worker_requests import (
 )
 from ipulse_service.http.schemas.jobs.jobs import JobDetail
 from ipulse_service.http.state import AppState
-from ipulse_service.jobs import finishing, leases, store, worker_reports
+from ipulse_service.jobs import finishing, leases, losses, store, worker_reports
 from ipulse_service.jobs.attempt_end import AttemptFinisher
 from ipulse_service.jobs.finishing import StopOrders
-from ipulse_service.jobs.losses import holding
 from ipulse_service.jobs.start.start_file import StartFile
 from ipulse_service.ops import job_ops
 from ipulse_service.sweeps import pruning
@@ -61,7 +60,7 @@ def renew_lease(attempt_id: AttemptId, fence: Fence, state: State) -> RenewedLea
     """Renews the lease, and returns whether the agent must stop or give back the job."""
     log.bind(attempt=attempt_id)
     with state.database.write() as transaction:
-        attempt = holding.hold(transaction, attempt_id, fence, state.settings.lease_seconds)
+        attempt = losses.hold(transaction, attempt_id, fence, state.settings.lease_seconds)
         leases.renew(transaction, attempt, state.settings.lease_seconds)
         orders = finishing.orders(transaction, attempt)
         drain = drains.of_agent(transaction, attempt.agent)
@@ -152,7 +151,7 @@ def report_events(
     first = expected = batch.first
     for part in in_parts(batch.events, EVENTS_PER_COMMIT) if batch.events else [[]]:
         with state.database.write() as transaction:
-            attempt = holding.hold(transaction, attempt_id, fence, state.settings.lease_seconds)
+            attempt = losses.hold(transaction, attempt_id, fence, state.settings.lease_seconds)
             expected = worker_reports.record(transaction, attempt, first, part)
             pruning.after_events(transaction, attempt, part, state.settings)
         first += length(part)
@@ -187,7 +186,7 @@ async def finish_attempt(
 
 def _start_file(state: AppState, attempt_id: str, fence: str) -> ArtifactRow:
     with state.database.read() as transaction:
-        attempt = holding.hold(transaction, attempt_id, fence, state.settings.lease_seconds)
+        attempt = losses.hold(transaction, attempt_id, fence, state.settings.lease_seconds)
         start = StartFile.of(store.get_by_pk(transaction, attempt.job_pk))
     if start is None:
         raise NotFound("the job does not start from another one")
@@ -196,13 +195,13 @@ def _start_file(state: AppState, attempt_id: str, fence: str) -> ArtifactRow:
 
 def _op(state: AppState, attempt_id: str, digest: str, fence: str) -> ArtifactRow:
     with state.database.read() as transaction:
-        attempt = holding.hold(transaction, attempt_id, fence, state.settings.lease_seconds)
+        attempt = losses.hold(transaction, attempt_id, fence, state.settings.lease_seconds)
         return job_ops.get(transaction, attempt.job_pk, digest).artifact
 
 
 def _read_orders(state: AppState, attempt_id: str, fence: str) -> tuple[str, StopOrders]:
     """Returns the job's id, and what its agent must do."""
     with state.database.read() as transaction:
-        attempt = holding.hold(transaction, attempt_id, fence, state.settings.lease_seconds)
+        attempt = losses.hold(transaction, attempt_id, fence, state.settings.lease_seconds)
         job = store.get_by_pk(transaction, attempt.job_pk)
         return job.id, finishing.orders(transaction, attempt)

@@ -46,8 +46,8 @@ from ipulse_service.http.schemas.agents.uploads import (
 )
 from ipulse_service.http.schemas.jobs.artifacts import StoredFile
 from ipulse_service.http.state import AppState
+from ipulse_service.jobs import losses
 from ipulse_service.jobs.leases import AttemptRow
-from ipulse_service.jobs.losses import holding
 
 _STORED: dict[int | str, dict[str, Any]] = {
     200: {"model": StoredFile, "description": "The attempt has stored the same file before."},
@@ -155,7 +155,7 @@ async def _receive(
 
 def _check_held(state: AppState, attempt_id: str, fence: str) -> int:
     with state.database.read() as transaction:
-        return holding.hold(transaction, attempt_id, fence, state.settings.lease_seconds).pk
+        return losses.hold(transaction, attempt_id, fence, state.settings.lease_seconds).pk
 
 
 def _upload_name(attempt_pk: int, query: ArtifactQuery) -> str:
@@ -166,7 +166,7 @@ def _store(
     state: AppState, attempt_id: str, fence: str, artifact: NewArtifact, upload: PartialUpload
 ) -> StoreResult:
     def holder(transaction: Transaction) -> AttemptRow:
-        return holding.hold(transaction, attempt_id, fence, state.settings.lease_seconds)
+        return losses.hold(transaction, attempt_id, fence, state.settings.lease_seconds)
 
     return artifacts.keep(state.database, state.blobs, artifact, upload, holder)
 

@@ -15,8 +15,7 @@ from ipulse_service.http.dependencies import KNOWN_AGENT, AttemptId, Fence, Stat
 from ipulse_service.http.files import file_response
 from ipulse_service.http.routes.data.dataset_versions import DOWNLOAD, as_file
 from ipulse_service.http.state import AppState
-from ipulse_service.jobs import store
-from ipulse_service.jobs.losses import holding
+from ipulse_service.jobs import losses, store
 
 router = APIRouter(
     prefix="/v1/worker/attempts/{attempt_id}", tags=["worker"], dependencies=KNOWN_AGENT
@@ -43,7 +42,7 @@ async def download_dataset(
 
 def _get(state: AppState, attempt_id: str, fence: str) -> ArtifactRow:
     with state.database.read() as transaction:
-        attempt = holding.hold(transaction, attempt_id, fence, state.settings.lease_seconds)
+        attempt = losses.hold(transaction, attempt_id, fence, state.settings.lease_seconds)
         job = store.get_by_pk(transaction, attempt.job_pk)
         version = None
         if job.dataset_sha256 is not None:

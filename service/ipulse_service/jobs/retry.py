@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
+
+from sqlalchemy import select, update
+
 from ipulse_core.errors import IllegalTransition
 from ipulse_core.states import JobState, Reason
 from ipulse_service.background import outbox
 from ipulse_service.db.engine import Transaction
+from ipulse_service.db.tables import job_dependencies, jobs
 from ipulse_service.files import artifacts
 from ipulse_service.jobs import events, store, transitions
-from ipulse_service.jobs.job import JobRow
+from ipulse_service.jobs.dependencies import BROKEN, WAITING
+from ipulse_service.jobs.job import COLUMNS, ENDED, JobRow
 from ipulse_service.jobs.queue import admission, too_little
 from ipulse_service.jobs.queue.needs import Needs
-from ipulse_service.jobs.retry import dependents
+
+AT_ONCE = 500  # jobs of one statement
 
 
 def retry(transaction: Transaction, job: JobRow, retried_by: str) -> list[JobRow]:
@@ -27,7 +34,7 @@ def retry(transaction: Transaction, job: JobRow, retried_by: str) -> list[JobRow
     # A worker may have enough now of what was too little before.
     requires = too_little.forgotten(job)
     admission.check(transaction, Needs.of_job(job._replace(requires=requires)))
-    waits = dependents.waits(transaction, job)
+    still_waits = _needed(transaction, job, WAITING) is not None
     has_checkpoint = artifacts.latest_checkpoint(transaction, job) is not None
     start = "from its last checkpoint" if has_checkpoint else "from the beginning"
     fresh = job._replace(
@@ -41,15 +48,15 @@ def retry(transaction: Transaction, job: JobRow, retried_by: str) -> list[JobRow
         finish_by=None,
         finish_reason=None,
     )
-    after = JobState.BLOCKED if waits else JobState.QUEUED
+    after = JobState.BLOCKED if still_waits else JobState.QUEUED
     moved, state_event = transitions.transition(transaction, fresh, after)
     lines = events.log_events([f"Retried {start} by {retried_by}."], "info", "service")
     number = job.attempt or None
     last_seq = events.append(transaction, job.pk, job.last_seq, number, [*lines, state_event])
     moved = store.update(transaction, job, moved._replace(last_seq=last_seq))
-    if not waits:
+    if not still_waits:
         outbox.add(transaction, moved)
-    return [moved, *dependents.block_again(transaction, [job])]
+    return [moved, *_block_again(transaction, [job])]
 
 
 def _check(transaction: Transaction, job: JobRow) -> None:
@@ -64,7 +71,57 @@ def _check(transaction: Transaction, job: JobRow) -> None:
         why = "continue it from its last checkpoint" if has_checkpoint else "clone it"
     elif job.imported_at is not None:
         why = "it ran on another service, and what it needs may not be here: clone it"
-    elif broken := dependents.broken(transaction, job):
+    elif broken := _needed(transaction, job, BROKEN):
         why = f"retry the job that it waits for first: {broken}"
     if why:
         raise IllegalTransition(f"a job that is {job.state.value} cannot be retried: {why}")
+
+
+def _block_again(transaction: Transaction, retried: Sequence[JobRow]) -> list[JobRow]:
+    """Makes the jobs wait again that wait for these and have not begun; returns the blocked ones.
+
+    Those that were cancelled for this reason alone are blocked again, and so are those that waited
+    for them.
+    """
+    blocked: list[JobRow] = []
+    level = [job.pk for job in retried]
+    while level:
+        again = _wait_again(transaction, level[:AT_ONCE])
+        moves = [
+            (job._replace(retried_at=transaction.now), JobState.BLOCKED)
+            for job in again
+            if job.state is JobState.CANCELLED and job.reason is Reason.DEPENDENCY_FAILED
+        ]
+        transitions.move_all(transaction, moves, None)
+        blocked += (job for job, _ in moves)
+        level = [*level[AT_ONCE:], *(job.pk for job, _ in moves)]
+    return blocked
+
+
+def _wait_again(transaction: Transaction, needed: Collection[int]) -> list[JobRow]:
+    """Marks what waits for these jobs; returns the locked jobs without another broken wait."""
+    edges = (job_dependencies.c.needs_pk.in_(needed), job_dependencies.c.on_end != "compiled")
+    waiting = (
+        jobs.c.pk.in_(select(job_dependencies.c.job_pk).where(*edges)),
+        jobs.c.attempt == 0,
+        jobs.c.state.in_([JobState.BLOCKED.value, *ENDED]),
+    )
+    locked = select(*COLUMNS).where(*waiting).order_by(jobs.c.pk).with_for_update(key_share=True)
+    found = [JobRow.of(row) for row in transaction.connection.execute(locked)]
+    pks = select(jobs.c.pk).where(*waiting)
+    change = update(job_dependencies).where(*edges, job_dependencies.c.job_pk.in_(pks))
+    transaction.connection.execute(change.values(state=WAITING))
+    other = select(job_dependencies.c.job_pk).where(
+        job_dependencies.c.job_pk.in_(pks), job_dependencies.c.state == BROKEN
+    )
+    still_broken = set(transaction.connection.execute(other).scalars())
+    return [job for job in found if job.pk not in still_broken]
+
+
+def _needed(transaction: Transaction, job: JobRow, state: str) -> str | None:
+    """Returns the id of a job that this one waits for in this state, None without one."""
+    query = select(job_dependencies.c.needs_id).where(
+        job_dependencies.c.job_pk == job.pk, job_dependencies.c.state == state
+    )
+    found: str | None = transaction.connection.execute(query.limit(1)).scalar_one_or_none()
+    return found
