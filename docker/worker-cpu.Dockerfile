@@ -10,9 +10,11 @@ RUN apt-get update \
     && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends \
         bubblewrap g++ mount python3 util-linux \
     && rm -rf /var/lib/apt/lists/*
+ENV IPULSE_CACHE=/var/lib/ipulse/cache
 
 # The kernels choose among instruction sets when they start, so that what this stage builds runs on
-# whatever CPU the worker gets.
+# whatever CPU the worker gets. They are built where jobs look for them: the libraries of the emulator
+# name their place. The entry point puts them there.
 FROM python AS packages
 RUN apt-get update \
     && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends ca-certificates python3-venv
@@ -24,13 +26,13 @@ RUN python3 -m venv --without-pip /opt/ipulse \
         --compile-bytecode --require-hashes -r /build/worker-cpu.txt
 COPY core/ipulse_core /app/ipulse_core
 COPY emulator/poplar_emulator /app/poplar_emulator
-COPY ipulse /app/ipulse
 COPY ops/ipulse_ops /app/ipulse_ops
+RUN cd /app && PYTHONDONTWRITEBYTECODE=1 TF_CPP_MIN_LOG_LEVEL=2 \
+        /opt/ipulse/bin/python -m ipulse_ops.build_cache.prebuild \
+    && rm -f "$IPULSE_CACHE"/*.lock && chmod -R a+rX "$IPULSE_CACHE"
+COPY ipulse /app/ipulse
 COPY worker/ipulse_worker /app/ipulse_worker
-RUN python3 -m compileall -q /app \
-    && cd /app && IPULSE_CACHE=/opt/kernels PYTHONDONTWRITEBYTECODE=1 /opt/ipulse/bin/python \
-        -c "from ipulse_ops.lif.cpu import native; native.build_tensorflow_op(print)" \
-    && chmod -R a+rX /opt/kernels
+RUN python3 -m compileall -q /app
 # The version that the image says: docker build --build-arg IPULSE_COMMIT="$(git rev-parse HEAD)".
 ARG IPULSE_COMMIT=
 RUN python3 /app/ipulse_core/version.py
@@ -39,13 +41,12 @@ FROM python
 RUN useradd --system --uid 10001 --home-dir /var/lib/ipulse --shell /usr/sbin/nologin ipulse \
     && install -d -o ipulse -g ipulse -m 0700 /var/lib/ipulse
 COPY --from=packages /opt/ipulse /opt/ipulse
-COPY --from=packages /opt/kernels /opt/kernels
+COPY --from=packages /var/lib/ipulse/cache /opt/kernels
 COPY --from=packages /app /app
 COPY docker/entrypoint docker/worker-health /usr/local/bin/
 ENV PATH=/opt/ipulse/bin:/usr/local/bin:/usr/bin:/bin \
     PYTHONUNBUFFERED=1 \
     PYTHONDONTWRITEBYTECODE=1 \
-    IPULSE_CACHE=/var/lib/ipulse/cache \
     IPULSE_WORK_DIR=/var/lib/ipulse/work \
     IPULSE_WORKER_TOKEN_FILE=/run/secrets/worker-token
 WORKDIR /app
