@@ -55,8 +55,8 @@ lint: dev ## Style, types, imports and C++ layout; changes nothing.
 	@$(BIN)/clang-format --dry-run -Werror $(CPP_SOURCES)
 	@scripts/long-files
 
-kernels: runtime ## Compile the C++ kernels now rather than in the first job.
-	@TF_CPP_MIN_LOG_LEVEL=2 $(BIN)/python -c 'from ipulse_ops.lif.cpu import native; print(native.build_tensorflow_op(print))'
+kernels: runtime ## Compile kernels and emulator now rather than in the first job.
+	@TF_CPP_MIN_LOG_LEVEL=2 $(BIN)/python -m ipulse_ops.build_cache.prebuild
 
 docs: dev ## Build the documentation site in build/docs; a warning is an error.
 	@$(BIN)/sphinx-build -W --keep-going -q -b html docs build/docs
@@ -75,8 +75,8 @@ load: dev ## Measure the service under load; ARGS=--quick takes seconds.
 accuracy: dev ## Train the reference networks and print the accuracy that each reaches.
 	@$(BIN)/python -m benchmarks.training accuracy $(ARGS)
 
-containers: dev ## Build the images without a Docker engine and put a job through them (as root).
-	@$(BIN)/python docker/try_with_buildah.py
+containers: dev ## Build the images without a Docker engine and put examples through them (as root).
+	@$(BIN)/python -m tests.container.images $(ARGS)
 
 vendor: ## Bundle the page's libraries from their lock file, with npm.
 	@scripts/vendor $(ARGS)

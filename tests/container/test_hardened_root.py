@@ -16,13 +16,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
 import pytest
 import yaml
 
 from ipulse_core.build_cache.directory import cache_directory
 from ipulse_core.source_package import read_folder, write_package
 from ipulse_worker.agent.supervision.runner_environment import runner_environment
+from tests.container.images.container import ENTER
+from tests.container.left_by_jobs import left
 from tests.worker.runner.driven_runner import DrivenRunner
 from tests.worker.runner.forked_runner import start_server
 from tests.worker.runner.op.packages import packed, project
@@ -43,12 +44,6 @@ for place in $SEEN; do
 done
 exec "$@"
 """
-
-
-def enter_script() -> str:
-    """Return the script with which `make containers` enters an image."""
-    text = (ROOT / "docker" / "container.py").read_text("utf-8")
-    return text.partition('ENTER = """')[2].partition('"""')[0].replace("\\\n", " ")
 
 
 class HardenedRoot(NamedTuple):
@@ -83,7 +78,7 @@ def inside(tmp_path_factory: pytest.TempPathFactory) -> HardenedRoot:
     places = [root, tmp_path / "state", tmp_path / "secrets", tmp_path / "hosts", USER, "exec"]
     private = ["unshare", "--mount", "--propagation", "private"]
     mount = ["bash", "-euc", MOUNT, "mount", str(root)]
-    enter = ["bash", "-euc", enter_script(), "enter", *map(str, places)]
+    enter = ["bash", "-euc", ENTER, "enter", *map(str, places)]
     variables = ["PATH=/usr/bin:/bin", f"HOME={STATE}", "TF_CPP_MIN_LOG_LEVEL=2"]
     return HardenedRoot([*private, *mount, *enter, *variables], tmp_path / "state")
 
@@ -216,23 +211,12 @@ def bring_libraries(state: Path) -> None:
 
 
 def results(events: list[dict[str, Any]], work: Path) -> dict[str, Any]:
-    """Return what a job leaves, to the bit, without what its clock and its memory say."""
+    """Return what a job leaves, to the bit."""
     assert events[-1]["reason"] == "completed", events[-3:]
-    varying = ("seconds", "per_second", "_bytes")
-    found: dict[str, Any] = {
-        "summary": {k: v for k, v in events[-1]["summary"].items() if not k.endswith(varying)},
-        "printed": [e["message"] for e in events if e.get("stream") == "stdout"],
-        "artifacts": sorted(e["path"] for e in events if e["kind"] == "artifact"),
-    }
-    for name in ("spikes.json", "summary.txt"):
-        if (work / name).exists():
-            found[name] = (work / name).read_bytes()
-    if (work / "weights.npz").exists():
-        with np.load(work / "weights.npz") as arrays:
-            found["weights"] = {
-                name: (array.dtype, array.shape, array.tobytes()) for name, array in arrays.items()
-            }
-    return found
+    names = [event["path"] for event in events if event["kind"] == "artifact"]
+    printed = [event["message"] for event in events if event.get("stream") == "stdout"]
+    files = {name: (work / name).read_bytes() for name in names}
+    return left(events[-1]["summary"], files, printed)
 
 
 @pytest.mark.parametrize("make", [digits, equations, custom_op, program])

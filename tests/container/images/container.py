@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
 import sys
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from try_with_buildah import Trial
+    from tests.container.images.trial import Trial
 
 DEADLINE_SECONDS = 60  # until a container has to be healthy, or gone after SIGTERM
 
@@ -49,14 +50,14 @@ class Container:
         self.service = trial.compose["services"][name]
         for secret in self.service["secrets"]:
             shutil.copy(trial.scratch / "secrets" / secret, self.secrets)
-        uid, gid = self._ids()
+        uid, gid = self.ids()
         os.chown(self.state, uid, gid)
 
     def command(self, *arguments: str) -> list[str]:
         """Return the command that runs a program in the container."""
         variables = [*self.config["Env"]]
         variables += [f"{name}={value}" for name, value in self.service["environment"].items()]
-        uid, _ = self._ids()
+        uid, _ = self.ids()
         has_exec = any(place.endswith(":exec") for place in self.service["tmpfs"])
         tmp = "exec" if has_exec else "noexec"  # as an engine mounts it
         places = [self.root, self.state, self.secrets, self.trial.hosts, uid, tmp]
@@ -67,6 +68,13 @@ class Container:
             *variables,
             *arguments,
         ]
+
+    def output_of(self, *arguments: str, given: str = "") -> str:
+        """Run a program in the container, with a text on its standard input; return its output."""
+        done = subprocess.run(
+            self.command(*arguments), input=given, check=True, stdout=subprocess.PIPE, text=True
+        )
+        return done.stdout.strip()
 
     def start(self) -> None:
         """Start the container with its entry point."""
@@ -89,7 +97,8 @@ class Container:
         if code != 0:
             sys.exit(self.output.read_text())
 
-    def _ids(self) -> tuple[int, int]:
+    def ids(self) -> tuple[int, int]:
+        """Return the numbers of the image's user and its group."""
         for line in (self.root / "etc/passwd").read_text().splitlines():
             name, _, uid, gid, *_ = line.split(":")
             if name == self.config["User"]:

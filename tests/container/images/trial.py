@@ -1,64 +1,35 @@
-"""Builds both images without a Docker engine and puts jobs through what was built.
+"""The images as containers, as docker-compose.yml says, on a network without a way out.
 
-    sudo make containers
-
-For a machine with buildah, debootstrap and redis-server, but with no engine and no image registry:
-the base is made by debootstrap from its own mirror (MIRROR=http://... names another). The
-images then run as docker-compose.yml says, which is read for it: a network without a way out, a
-read-only root, the image's own user, no capabilities, secrets as files, each health check asked
-until it passes. What differs: all three share one loopback, and the machine's redis-server runs
-the command that the compose file gives to redis:7. Takes minutes, and 6 GB of disk until the end.
+The compose file is read for it: a read-only root, the image's own user, no capabilities, secrets as
+files, each health check asked until it passes. What differs: all three share one loopback, and the
+machine's redis-server runs the command that the compose file gives to redis:7.
 """
 
 from __future__ import annotations
 
 import contextlib
-import json
+import hashlib
 import os
 import re
 import shutil
 import subprocess
 import sys
-import tempfile
 import time
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import yaml
-from buildah import ROOT, Buildah, say
-from container import DEADLINE_SECONDS, Container
 
-CLIENT = Path(sys.executable).parent / "ipulse"
-IMAGES = ("service", "worker-cpu")
-# Kernels that the image brings, and what a job compiles in the container: equations, tiles.
-SPECS = ("digits.yaml", "neurons/resonating_digits.yaml", "emulator.yaml")
-NEEDED = ("buildah", "debootstrap", "ip", "nsenter", "redis-server", "redis-cli", "unshare")
+from tests.container.images.buildah import ROOT, Buildah, say
+from tests.container.images.caller import Caller
+from tests.container.images.container import DEADLINE_SECONDS, Container
 
-
-def main() -> None:
-    """Build both images, start them with Redis, and put one job through."""
-    if os.geteuid() != 0:
-        sys.exit("must run as root, because it makes root file systems")
-    for tool in NEEDED:
-        if shutil.which(tool) is None:
-            sys.exit(
-                f"{tool} is missing: apt-get install buildah debootstrap iproute2 redis-server"
-            )
-    scratch = Path(tempfile.mkdtemp(prefix="ipulse-containers."))
-    scratch.chmod(0o711)  # the containers' user reaches its own directories and lists nothing
-    with contextlib.ExitStack() as stack:
-        stack.callback(shutil.rmtree, scratch)
-        buildah = Buildah(scratch)
-        buildah.make_base()
-        for name in IMAGES:
-            buildah.build(name)
-        stack.callback(buildah.unmount)
-        Trial(scratch, buildah, stack).run([ROOT / "examples" / name for name in SPECS])
+# Builds of what jobs bring: equations, losses, ops, and graphs for emulated tiles.
+OF_JOBS = ("equations-", "poplar-loss-", "op-", "executables")
 
 
 class Trial:
-    """Redis, the service and the worker on a loopback of their own, and a job through them."""
+    """Redis, the service and the worker on a loopback of their own."""
 
     def __init__(self, scratch: Path, buildah: Buildah, stack: contextlib.ExitStack) -> None:
         self.scratch = scratch
@@ -69,8 +40,8 @@ class Trial:
         self.hosts.write_text("127.0.0.1 localhost redis service\n")
         self.inside: list[str] = []
 
-    def run(self, specs: Sequence[Path]) -> None:
-        """Start everything, submit specs and download their results."""
+    def begin(self) -> Caller:
+        """Start everything; return what calls the service."""
         say("one network without a way out; secrets in files")
         holder = ["unshare", "--net", "sh", "-c", "ip link set lo up && exec sleep infinity"]
         network = self.start(holder, self.scratch / "network.out")
@@ -81,31 +52,35 @@ class Trial:
 
         say("start redis, the service and the worker")
         self._start_redis()
-        service, worker = Container(self, "service"), Container(self, "worker-cpu")
-        for container in (service, worker):
+        self.service, self.worker = Container(self, "service"), Container(self, "worker-cpu")
+        for container in (self.service, self.worker):
             self._inspect(container)
             container.start()
             container.wait_until_healthy()
+        environment = {
+            "PATH": os.environ["PATH"],
+            "HOME": str(self.scratch),
+            "IPULSE_URL": "http://127.0.0.1:8470",
+            "IPULSE_TOKEN_FILE": str(self.scratch / "secrets" / "token"),
+        }
+        return Caller(self.inside, environment, self.scratch / "inside")
 
-        for spec in specs:
-            self._put_through(spec, worker)
-
+    def end(self) -> None:
+        """Stop the containers; each must end by itself."""
         say("stop")
-        worker.stop()
-        service.stop()
-        print("the jobs succeeded")
+        self.worker.stop()
+        self.service.stop()
 
-    def _put_through(self, spec: Path, worker: Container) -> None:
-        """Submits a spec, waits for the end of its job and downloads the results."""
-        say(f"submit, watch and download {spec.name}")
-        job = json.loads(self._client("submit", str(spec), "--json"))
-        self._client("watch", job["id"], capture=False)
-        finished = json.loads(self._client("status", job["id"], "--json"))
-        results = self.scratch / "results" / spec.stem
-        self._client("download", job["id"], "--to", str(results), capture=False)
-        print(json.dumps({key: finished[key] for key in ("state", "reason", "summary")}))
-        if finished["state"] != "succeeded" or not list(results.rglob("manifest.json")):
-            sys.exit(f"the job did not succeed:\n{worker.output.read_text()}")
+    def own_builds(self) -> dict[str, Any]:
+        """Return the worker's compiled libraries by name, without what jobs brought."""
+        builds = (self.worker.state / "cache").iterdir()
+        kept = [path for path in builds if path.is_dir() and not path.name.startswith(OF_JOBS)]
+        return {path.name: contents(path) for path in kept}
+
+    def image_builds(self) -> dict[str, Any]:
+        """Return the compiled libraries that the worker's image brings, by name."""
+        builds = (self.worker.root / "opt/kernels").iterdir()
+        return {path.name: contents(path) for path in builds if path.is_dir()}
 
     def start(self, command: list[str], output: Path) -> subprocess.Popen[bytes]:
         """Starts a program that ends with the trial at the latest."""
@@ -164,21 +139,6 @@ class Trial:
             if expected not in seen:
                 sys.exit(f"{container.name} is not hardened: no {expected!r} in the line above")
 
-    def _client(self, *arguments: str, capture: bool = True) -> str:
-        done = subprocess.run(
-            [*self.inside, str(CLIENT), *arguments],
-            check=True,
-            env={
-                "PATH": os.environ["PATH"],
-                "HOME": str(self.scratch),
-                "IPULSE_URL": "http://127.0.0.1:8470",
-                "IPULSE_TOKEN_FILE": str(self.scratch / "secrets" / "token"),
-            },
-            stdout=subprocess.PIPE if capture else None,
-            text=True,
-        )
-        return done.stdout or ""
-
     def _output(self, *command: str) -> str:
         done = subprocess.run(
             [*self.inside, *command], check=True, stdout=subprocess.PIPE, text=True
@@ -193,5 +153,9 @@ class Trial:
             time.sleep(0.2)
 
 
-if __name__ == "__main__":
-    main()
+def contents(folder: Path) -> dict[str, bytes]:
+    """Return the SHA-256 of each file of a folder."""
+    files = [path for path in folder.rglob("*") if path.is_file()]
+    return {
+        str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).digest() for path in files
+    }
