@@ -138,3 +138,27 @@ class TestSecrets:
             text=True,
         )
         assert "IPULSE_BROKER_URL=redis://:0123abcd@redis:6379/0" in shown.stdout.splitlines()
+
+
+def test_a_worker_gets_the_libraries_of_its_image_whole(tmp_path: Path) -> None:
+    """A container that was ended while it copied begins again; what jobs use stays as it is."""
+    kernels, cache = tmp_path / "kernels", tmp_path / "cache"
+    for name in ("kernels-1", "sparse-2"):
+        (kernels / name).mkdir(parents=True)
+        (kernels / name / "lib.so").write_text("of the image")
+    (cache / "kernels-1").mkdir(parents=True)
+    (cache / "kernels-1" / "lib.so").write_text("in use")
+    (cache / "sparse-2.new").mkdir()
+    (cache / "sparse-2.new" / "lib.so").write_text("of the im")
+    (cache / "sparse-2.new" / "partial").touch()
+    subprocess.run(
+        [ROOT / "docker" / "entrypoint", "python", "-c", "pass"],
+        env={
+            "PATH": f"{ROOT / '.venv' / 'bin'}:/usr/bin:/bin",
+            "IPULSE_CACHE": str(cache),
+            "IPULSE_KERNELS": str(kernels),
+        },
+        check=True,
+    )
+    found = {path.relative_to(cache).as_posix(): path.read_text() for path in cache.glob("*/*")}
+    assert found == {"kernels-1/lib.so": "in use", "sparse-2/lib.so": "of the image"}

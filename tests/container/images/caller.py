@@ -78,5 +78,5 @@ class Caller:
         if op == "new":
             folder = self._scratch / "pool_op"
             if not folder.exists():
-                self("op", "new", str(folder), "--layer")
+                self("op", "new", "pool_op", "--layer", "--to", str(folder))
         return self("op", "push", str(folder)).strip()
