@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import datetime
 from typing import Any
 
@@ -12,6 +11,7 @@ from ipulse.client import Client
 from ipulse.times import shown_text, time_of
 from ipulse_core.errors import IPUlseError
 from ipulse_core.ids import short_id
+from ipulse_core.repeating_thread import RepeatingThread
 from ipulse_core.states import JobState
 
 FIRST_SECONDS = 1.0  # most jobs do not wait at all
@@ -62,24 +62,20 @@ def watched_queue(
     on_wait: Callable[[Mapping[str, Any] | None], None],
 ) -> Iterator[None]:
     """Call `on_wait` every few seconds with what the job waits for, while it is queued."""
-    ended = threading.Event()
 
-    def poll() -> None:
-        pause = FIRST_SECONDS
-        while not ended.wait(pause):
-            pause = EVERY_SECONDS
-            if state() not in STATES:
-                continue
-            try:
+    def poll() -> float:
+        if state() in STATES:
+            with suppress(IPUlseError):  # the stream of events reports a lost connection
                 waiting = client.get(job_id).json.get("waiting_on")
-            except IPUlseError:  # the stream of events reports a lost connection
-                continue
-            if state() in STATES:
-                on_wait(waiting)
+                if state() in STATES:
+                    on_wait(waiting)
+        return EVERY_SECONDS
 
-    thread = threading.Thread(target=poll, name="queue-watch", daemon=True)
+    thread = RepeatingThread(
+        "queue_watch", poll, first_pause=FIRST_SECONDS, retry_seconds=None, is_daemon=True
+    )
     thread.start()
     try:
         yield
     finally:
-        ended.set()  # a request that is under way may still take a while
+        thread.end()  # a request that is under way may still take a while

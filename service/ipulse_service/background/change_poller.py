@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import logging
-import threading
-
 from sqlalchemy import select
 
-from ipulse_core.errors import Unavailable
+from ipulse_core.repeating_thread import RepeatingThread
 from ipulse_service.agents import hints
 from ipulse_service.db.engine import Database
 from ipulse_service.db.tables import jobs, tokens
@@ -16,10 +13,8 @@ from ipulse_service.jobs.change_notifier import JobNotifier
 
 BATCH = 500  # jobs in one query
 
-_log = logging.getLogger(__name__)
 
-
-class ChangePoller:
+class ChangePoller(RepeatingThread):
     """Compares job versions in a thread: one query for all jobs that clients of this process watch.
 
     `JobNotifier` reports commits of this process at once; the poller finds those of other replicas.
@@ -27,23 +22,13 @@ class ChangePoller:
     """
 
     def __init__(self, database: Database, changes: JobNotifier, seconds: float) -> None:
+        super().__init__("change_poll", self._poll, first_pause=seconds, retry_seconds=seconds)
         self._database = database
         self._changes = changes
         self._seconds = seconds
-        self._stopping = threading.Event()
         self._versions: dict[str, int | None] = {}  # by job id
         self._tokens: frozenset[str] = frozenset()  # ids of valid tokens
         self._queue: tuple[object, ...] | None = None  # what agents wait for
-        self._thread = threading.Thread(target=self._run, name="change-poller")
-
-    def start(self) -> None:
-        """Starts the thread."""
-        self._thread.start()
-
-    def stop(self) -> None:
-        """Returns once the thread has ended."""
-        self._stopping.set()
-        self._thread.join()
 
     def poll(self) -> None:
         """Wakes the waiters of every job that changed since the last poll. Raises Unavailable."""
@@ -74,11 +59,6 @@ class ChangePoller:
         self._changes.publish(topics)
         self._versions, self._tokens, self._queue = versions, valid, queue
 
-    def _run(self) -> None:
-        while not self._stopping.wait(self._seconds):
-            try:
-                self.poll()
-            except Unavailable as error:
-                _log.warning("change_poll_waits", extra={"error": error.message})
-            except Exception:  # noqa: BLE001 - without this thread, streams see only this replica
-                _log.exception("change_poll_failed")
+    def _poll(self) -> float:
+        self.poll()
+        return self._seconds

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import logging
-import threading
 import time
 from collections.abc import Callable
 
 from ipulse_core.errors import Unavailable
+from ipulse_core.repeating_thread import RepeatingThread
 from ipulse_service.datasets import check_turns, checking, versions
 from ipulse_service.datasets.facts import DatasetCheck
 from ipulse_service.datasets.versions import VersionRow
@@ -39,12 +39,9 @@ class DatasetChecker:
         self._blobs = blobs
         self._isolation = isolation
         self._scratch = settings.artifacts_dir / "checks"
-        self._stopping = threading.Event()
-        self._change = threading.Condition()
-        self._changes = 0  # versions added and checks ended
         self._threads = [
-            threading.Thread(target=self._run, name=f"dataset-checker-{number}")
-            for number in range(AT_ONCE)
+            RepeatingThread("dataset_check", self._turn, retry_seconds=RETRY_SECONDS)
+            for _ in range(AT_ONCE)
         ]
         database.listeners.append(self._on_commit)
 
@@ -55,35 +52,27 @@ class DatasetChecker:
 
     def stop(self) -> None:
         """Returns once the threads have ended; checks in progress are given up."""
-        self._stopping.set()
-        self._notify()
         for thread in self._threads:
-            thread.join()
+            thread.end()
+        for thread in self._threads:
+            thread.stop()
+
+    @property
+    def _is_stopping(self) -> bool:
+        return self._threads[0].is_stopping
 
     def _on_commit(self, topics: frozenset[str]) -> None:
         if versions.CHECK_TOPIC in topics:
             self._notify()
 
     def _notify(self) -> None:
-        with self._change:
-            self._changes += 1
-            self._change.notify_all()
+        for thread in self._threads:
+            thread.wake()
 
-    def _run(self) -> None:
-        while not self._stopping.is_set():
-            seen = self._changes
-            try:
-                if self._check_next():
-                    self._notify()  # the next version of the same token may be checked
-                    continue
-                with self._change:
-                    self._change.wait_for(lambda: self._changes != seen, RESCAN_SECONDS)  # noqa: B023
-            except Unavailable as error:
-                _log.warning("dataset_check_waits", extra={"error": error.message})
-                self._stopping.wait(RETRY_SECONDS)
-            except Exception:  # noqa: BLE001 - without this thread no data set would be ready
-                _log.exception("dataset_check_failed")
-                self._stopping.wait(RETRY_SECONDS)
+    def _turn(self) -> float:
+        if self._check_next():
+            self._notify()  # the next version of the same token may be checked
+        return RESCAN_SECONDS
 
     def _check_next(self) -> bool:
         """Checks a version; returns whether there was one."""
@@ -104,7 +93,7 @@ class DatasetChecker:
                 )
             self._store(version, result)
         except (ReadingStopped, Unavailable, OSError) as error:
-            is_stopping = self._stopping.is_set()
+            is_stopping = self._is_stopping
             if is_stopping or not isinstance(error, CheckKilled):  # the data are not the reason
                 with self._database.write() as transaction:
                     versions.give_up(transaction, version.pk, is_free=is_stopping)
@@ -125,7 +114,7 @@ class DatasetChecker:
                 renewed = time.monotonic()
                 with self._database.write() as transaction:
                     versions.renew(transaction, version.pk)
-            return self._stopping.is_set()
+            return self._is_stopping
 
         return must_stop
 

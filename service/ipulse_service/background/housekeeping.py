@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import logging
-import threading
 
-from ipulse_core.errors import Unavailable
+from ipulse_core.repeating_thread import RepeatingThread
 from ipulse_service.agents import join_tokens, registry
 from ipulse_service.datasets import uploads
 from ipulse_service.db import web_sessions
@@ -22,24 +21,15 @@ BATCH = 50  # jobs that are selected at once; each is deleted in its own transac
 _log = logging.getLogger(__name__)
 
 
-class Housekeeper:
+class Housekeeper(RepeatingThread):
     """A thread that cleans up every `housekeeping_seconds`; each replica may have one."""
 
     def __init__(self, database: Database, blobs: Store, settings: Settings) -> None:
+        seconds = settings.housekeeping_seconds
+        super().__init__("clean_up", self._clean_up, first_pause=seconds, retry_seconds=seconds)
         self._database = database
         self._blobs = blobs
         self._settings = settings
-        self._stopping = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="housekeeper")
-
-    def start(self) -> None:
-        """Starts the thread."""
-        self._thread.start()
-
-    def stop(self) -> None:
-        """Returns once the thread has ended."""
-        self._stopping.set()
-        self._thread.join()
 
     def clean_up(self) -> None:
         """Cleans up once. Raises Unavailable when the database or the store fails."""
@@ -56,23 +46,18 @@ class Housekeeper:
         if removed:
             _log.info("orphans_removed", extra={"count": removed})
         while self._database.free_pages():
-            if self._stopping.wait(PAUSE_SECONDS):  # others write meanwhile
+            if self.sleep(PAUSE_SECONDS):  # others write meanwhile
                 return
 
-    def _run(self) -> None:
-        while not self._stopping.wait(self._settings.housekeeping_seconds):
-            try:
-                self.clean_up()
-            except Unavailable as error:
-                _log.warning("not_cleaned_up", extra={"error": error.message})
-            except Exception:  # noqa: BLE001 - the next round tries again
-                _log.exception("clean_up_failed")
+    def _clean_up(self) -> float:
+        self.clean_up()
+        return self._settings.housekeeping_seconds
 
     def _retire_jobs(self) -> None:
         if not self._settings.retention_days:
             return
         kept_ms = round(self._settings.retention_days * 86_400_000)
-        while not self._stopping.is_set():
+        while not self.is_stopping:
             with self._database.read() as transaction:
                 old = order.ended_before(transaction, transaction.now - kept_ms, BATCH)
             for job in old:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import logging
-import threading
 import time
 from collections import deque
 
 from ipulse_core.errors import Unavailable
+from ipulse_core.repeating_thread import RepeatingThread
 from ipulse_service.background import outbox
 from ipulse_service.background.celery_queue import WakeUpQueue
 from ipulse_service.db.engine import Database
@@ -24,7 +24,7 @@ TICK_SECONDS = 1.0  # between two scans for wake-ups that no commit of this proc
 _log = logging.getLogger(__name__)
 
 
-class Publisher:
+class Publisher(RepeatingThread):
     """A thread that drains the outbox into the queues of the device kinds.
 
     A job's wake-up is written to the outbox in the transaction that queues the job. A commit of
@@ -33,11 +33,10 @@ class Publisher:
     """
 
     def __init__(self, database: Database, settings: Settings) -> None:
+        super().__init__("publisher", self._publish)
         self._database = database
         self._settings = settings
         self._tick_seconds = min(TICK_SECONDS, settings.rescan_seconds)
-        self._stopping = threading.Event()
-        self._announced = threading.Event()
         self._announcements: deque[dict[int, WakeUp]] = deque()  # by key in the outbox
         self._sent: set[int] = set()  # keys that are published and still in the outbox
         self._waiting: dict[str, int] = {}  # upper bound of the messages in the queue of each kind
@@ -47,43 +46,19 @@ class Publisher:
         self._next_rescan = 0.0
         self.broker_answers = False
         self._queue = WakeUpQueue(settings.broker_url)
-        self._thread = threading.Thread(target=self._run, name="publisher")
         database.wake_up_listeners.append(self._announce)
 
-    @property
-    def is_alive(self) -> bool:
-        """Return whether the thread runs."""
-        return self._thread.is_alive()
-
-    def start(self) -> None:
-        """Starts the thread."""
-        self._thread.start()
-
-    def stop(self) -> None:
-        """Returns once the thread has ended."""
-        self._stopping.set()
-        self._announced.set()
-        self._thread.join()
+    def stop(self, seconds: float | None = None) -> None:
+        """Ends the thread, and closes its connection to the broker."""
+        super().stop(seconds)
         self._queue.close()
 
     def _announce(self, wake_ups: dict[int, WakeUp]) -> None:
         self._announcements.append(wake_ups)
-        self._announced.set()
-
-    def _run(self) -> None:
-        while not self._stopping.is_set():
-            try:
-                self._announced.wait(self._publish())
-            except Unavailable as error:
-                _log.warning("publisher_waits", extra={"error": str(error)})
-                self._stopping.wait(TICK_SECONDS)
-            except Exception:  # noqa: BLE001 - without this thread no job would start
-                _log.exception("publisher_failed")
-                self._stopping.wait(TICK_SECONDS)
+        self.wake()
 
     def _publish(self) -> float:
         """Publishes what is promised. Returns the seconds until the next scan."""
-        self._announced.clear()
         is_full = False
         try:
             pending = self._take_announcements()

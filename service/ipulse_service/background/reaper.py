@@ -6,9 +6,8 @@ Due are retries after their wait, and jobs after the jobs that they waited for.
 from __future__ import annotations
 
 import logging
-import threading
 
-from ipulse_core.errors import Unavailable
+from ipulse_core.repeating_thread import RepeatingThread
 from ipulse_service.background.listening_time import ListeningTime
 from ipulse_service.db.engine import Database, Transaction
 from ipulse_service.jobs import attempts, dependencies, leases, store, transitions
@@ -26,57 +25,28 @@ SOON_MS = 60_000
 _log = logging.getLogger(__name__)
 
 
-class Reaper:
+class Reaper(RepeatingThread):
     """A thread that wakes when the next lease, deadline or retry is due; each replica has one."""
 
     def __init__(self, database: Database, settings: Settings) -> None:
+        super().__init__("reaper", self.reap)
         self._database = database
         self._settings = settings
-        self._stopping = threading.Event()
-        self._retry_added = threading.Event()
         grace = min(settings.lease_seconds, GRACE_SECONDS)
         longest = settings.heartbeat_seconds + TICK_SECONDS
         self.listening_time = ListeningTime(
             lambda: database.clock.elapsed_ms(), settings.lease_seconds, grace, longest
         )
         self._remembered = 0
-        self._thread = threading.Thread(target=self._run, name="reaper")
         database.listeners.append(self._on_commit)
-
-    @property
-    def is_alive(self) -> bool:
-        """Return whether the thread runs."""
-        return self._thread.is_alive()
-
-    def start(self) -> None:
-        """Starts the thread."""
-        self._thread.start()
-
-    def stop(self) -> None:
-        """Returns once the thread has ended."""
-        self._stopping.set()
-        self._retry_added.set()
-        self._thread.join()
 
     def _on_commit(self, topics: frozenset[str]) -> None:
         # A job that ends may be one that others wait for.
         if transitions.RETRY_TOPIC in topics or any(map(store.is_stop_topic, topics)):
-            self._retry_added.set()
-
-    def _run(self) -> None:
-        while not self._stopping.is_set():
-            try:
-                self._retry_added.wait(self.reap())
-            except Unavailable as error:
-                _log.warning("reaper_waits", extra={"error": str(error)})
-                self._stopping.wait(TICK_SECONDS)
-            except Exception:  # noqa: BLE001 - without this thread lost jobs would never run again
-                _log.exception("reaper_failed")
-                self._stopping.wait(TICK_SECONDS)
+            self.wake()
 
     def reap(self) -> float:
         """Does everything that is due. Returns the seconds until the next scan."""
-        self._retry_added.clear()
         with self._database.read() as transaction:
             expired_by = self._expired_by(transaction)
             expired = expired_by is not None and bool(leases.expired(transaction, expired_by))
@@ -99,7 +69,7 @@ class Reaper:
                 _log.info("deadline_exceeded", extra={"job": job.id, "detail": job.message})
             for job in queued:
                 _log.info("job_requeued", extra={"job": job.id})
-        while is_met and not self._stopping.is_set():
+        while is_met and not self.is_stopping:
             is_met = self._settle()
         return self._seconds_until_due(expired_by)
 

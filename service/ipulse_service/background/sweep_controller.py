@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import logging
-import threading
 
 from ipulse_core.errors import Unavailable
+from ipulse_core.repeating_thread import RepeatingThread
 from ipulse_service.db.engine import Database
 from ipulse_service.jobs import store as job_store
 from ipulse_service.sweeps import progress, proposals, store
@@ -18,25 +18,13 @@ IDLE_SECONDS = 5.0  # while no sweep is open
 _log = logging.getLogger(__name__)
 
 
-class SweepController:
+class SweepController(RepeatingThread):
     """A thread that looks at all open sweeps when a job ends; each replica has one."""
 
     def __init__(self, database: Database) -> None:
+        super().__init__("sweeps", self._advance)
         self._database = database
-        self._stopping = threading.Event()
-        self._changed = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="sweeps")
         database.listeners.append(self._on_commit)
-
-    def start(self) -> None:
-        """Starts the thread."""
-        self._thread.start()
-
-    def stop(self) -> None:
-        """Returns once the thread has ended."""
-        self._stopping.set()
-        self._changed.set()
-        self._thread.join()
 
     def advance(self) -> bool:
         """Brings all open sweeps forward; returns whether there are any."""
@@ -54,7 +42,7 @@ class SweepController:
     def _advance_one(self, pk: int) -> None:
         with self._database.read() as transaction:
             can_go_on = progress.is_due(transaction, pk)
-        while can_go_on and not self._stopping.is_set():
+        while can_go_on and not self.is_stopping:
             proposal = self._propose(pk)
             with self._database.write() as transaction:
                 can_go_on = progress.advance(transaction, pk, proposal)
@@ -70,19 +58,7 @@ class SweepController:
 
     def _on_commit(self, topics: frozenset[str]) -> None:
         if store.TOPIC in topics or any(map(job_store.is_stop_topic, topics)):
-            self._changed.set()
+            self.wake()
 
-    def _run(self) -> None:
-        while not self._stopping.is_set():
-            self._changed.clear()
-            seconds = TICK_SECONDS
-            try:
-                if not self.advance():
-                    seconds = IDLE_SECONDS
-            except Unavailable as error:
-                _log.warning("sweeps_wait", extra={"error": str(error)})
-                self._stopping.wait(TICK_SECONDS)
-            except Exception:  # noqa: BLE001 - without this thread no sweep would continue
-                _log.exception("sweeps_failed")
-                self._stopping.wait(TICK_SECONDS)
-            self._changed.wait(seconds)
+    def _advance(self) -> float:
+        return TICK_SECONDS if self.advance() else IDLE_SECONDS

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
 from ipulse.stack.guarded_process import GuardedProcess
+from ipulse_core.repeating_thread import RepeatingThread
 
 EVERY_SECONDS = 5.0
 MAX_SAMPLES = 24  # reported for each process
@@ -31,16 +31,14 @@ class Footprint:
         self._parts = parts
         self._jobs = jobs
         self._lives: dict[str, dict[int, list[Sample]]] = {}  # by name and process id
-        self._ended = threading.Event()
-        self._thread = threading.Thread(target=self._run)
+        self._thread = RepeatingThread("footprint", self._sample, first_pause=EVERY_SECONDS)
 
     def __enter__(self) -> Footprint:
         self._thread.start()
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._ended.set()
-        self._thread.join()
+        self._thread.stop()
 
     def longest(self) -> dict[str, list[Sample]]:
         """Returns the series of each name with the most accepted jobs, thinned evenly."""
@@ -49,14 +47,14 @@ class Footprint:
             for name, lives in sorted(self._lives.items())
         }
 
-    def _run(self) -> None:
-        while not self._ended.wait(EVERY_SECONDS):
-            for name, process in self._parts().items():
-                size = own_bytes(process.pid)
-                if size is not None:
-                    sample = Sample(self._jobs(), round(size / 2**20, 2))
-                    lives = self._lives.setdefault(name, {})
-                    lives.setdefault(process.pid, []).append(sample)
+    def _sample(self) -> float:
+        for name, process in self._parts().items():
+            size = own_bytes(process.pid)
+            if size is not None:
+                sample = Sample(self._jobs(), round(size / 2**20, 2))
+                lives = self._lives.setdefault(name, {})
+                lives.setdefault(process.pid, []).append(sample)
+        return EVERY_SECONDS
 
 
 def own_bytes(pid: int) -> int | None:

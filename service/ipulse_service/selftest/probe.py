@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import threading
 from collections import Counter
 from pathlib import Path
 
 import httpx
+
+from ipulse_core.repeating_thread import RepeatingThread
 
 PAUSE_SECONDS = 0.1
 TIMEOUT_SECONDS = 60.0  # a locked database delays an answer, which must come in the end
@@ -17,10 +18,12 @@ class Probe:
     """A thread that sends requests. A refused or cut connection does not count as an answer."""
 
     def __init__(self, url: str, token_file: Path) -> None:
-        self._url = url
-        self._token_file = token_file
-        self._stopping = threading.Event()
-        self._thread = threading.Thread(target=self._run)
+        headers = {"Authorization": f"Bearer {token_file.read_text().strip()}"}
+        self._client = httpx.Client(
+            base_url=url, headers=headers, timeout=TIMEOUT_SECONDS, trust_env=False
+        )
+        self._job = ""
+        self._thread = RepeatingThread("probe", self._ask)
         self._broken: set[str] = set()
         self.statuses: Counter[int] = Counter()
 
@@ -29,31 +32,24 @@ class Probe:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._stopping.set()
-        self._thread.join()
+        self._thread.stop()
+        self._client.close()
 
     @property
     def broken(self) -> list[str]:
         """Returns a sentence for each answer that is not allowed."""
         return sorted(self._broken)
 
-    def _run(self) -> None:
-        headers = {"Authorization": f"Bearer {self._token_file.read_text().strip()}"}
-        client = httpx.Client(
-            base_url=self._url, headers=headers, timeout=TIMEOUT_SECONDS, trust_env=False
-        )
-        job = ""
-        with client:
-            while not self._stopping.is_set():
-                for path in PATHS if job else PATHS[:1]:
-                    try:
-                        answer = client.get(path.format(job=job))
-                    except httpx.TransportError:
-                        continue
-                    self._look_at(answer, path)
-                    if path == PATHS[0] and answer.status_code == 200 and answer.json()["jobs"]:
-                        job = answer.json()["jobs"][0]["id"]
-                self._stopping.wait(PAUSE_SECONDS)
+    def _ask(self) -> float:
+        for path in PATHS if self._job else PATHS[:1]:
+            try:
+                answer = self._client.get(path.format(job=self._job))
+            except httpx.TransportError:
+                continue
+            self._look_at(answer, path)
+            if path == PATHS[0] and answer.status_code == 200 and answer.json()["jobs"]:
+                self._job = answer.json()["jobs"][0]["id"]
+        return PAUSE_SECONDS
 
     def _look_at(self, answer: httpx.Response, path: str) -> None:
         status = answer.status_code

@@ -34,14 +34,18 @@ def _short_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
 @contextmanager
 def polls(agent: Agent) -> Iterator[list[int]]:
     """Yield the exit code, once there is one; the poller stops with the context."""
-    poller = WorkPoller(agent)
     codes: list[int] = []
-    thread = threading.Thread(target=lambda: codes.append(poller.run()), daemon=True)
-    thread.start()
+    ended = threading.Event()
+
+    def on_end() -> None:
+        codes.append(poller.exit_code)
+        ended.set()
+
+    poller = WorkPoller(agent, on_end)
+    poller.start()
     yield codes
     poller.stop()
-    thread.join(DEADLINE)
-    assert not thread.is_alive()
+    assert ended.wait(DEADLINE)
 
 
 def succeeds(service: FakeService, job_id: str) -> None:
@@ -141,11 +145,9 @@ class Scripted:
 
     def poll(self) -> None:
         poller = WorkPoller(cast(Any, self))
-        thread = threading.Thread(target=poller.run, daemon=True)
-        thread.start()
+        poller.start()
         assert self.done.wait(DEADLINE)
         poller.stop()
-        thread.join(DEADLINE)
 
 
 def test_something_that_answers_at_once_is_not_asked_without_a_pause(

@@ -7,13 +7,13 @@ whose outcome this agent could not report.
 from __future__ import annotations
 
 import logging
-import threading
 import time
 from collections import deque
 from pathlib import Path
 
 from ipulse_core.attempt_outcome import AttemptOutcome
 from ipulse_core.errors import IPUlseError, NotFound, StaleToken
+from ipulse_core.repeating_thread import RepeatingThread
 from ipulse_core.states import Reason
 from ipulse_worker.agent.registration.lease_record import DeadAgent, HeldLease, dead_agents
 from ipulse_worker.agent.service_api import ServiceAPI
@@ -39,8 +39,8 @@ class OrphanReleaser:
         self._work_dir = work_dir
         self._unreported: deque[tuple[AttemptLease, AttemptOutcome]] = deque()
         self._next_try = 0.0
-        self._ended = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="orphans", daemon=True)
+        self._trouble = ""
+        self._thread = RepeatingThread("orphans", self._turn, is_daemon=True)
 
     def start(self) -> None:
         """Start the thread."""
@@ -48,7 +48,7 @@ class OrphanReleaser:
 
     def end(self) -> HeldLease | None:
         """End the thread, without waiting for it; return what it could not report, if anything."""
-        self._ended.set()
+        self._thread.end()
         try:
             lease, outcome = self._unreported[0]
         except IndexError:
@@ -60,18 +60,16 @@ class OrphanReleaser:
         """Report the outcome as soon as the service answers, and remove the attempt's files."""
         self._unreported.append((lease, outcome))
 
-    def _run(self) -> None:
-        pause, trouble = 0.0, ""
-        while not self._ended.wait(pause):
-            try:
-                self.release()
-                self._end_unreported()
-                trouble = ""
-            except (OSError, IPUlseError) as error:
-                if str(error) != trouble:  # a failing disk stays so for hours
-                    trouble = str(error)
-                    _log.warning("orphans_not_released", extra={"why": trouble})
-            pause = EVERY_SECONDS
+    def _turn(self) -> float:
+        try:
+            self.release()
+            self._end_unreported()
+            self._trouble = ""
+        except (OSError, IPUlseError) as error:
+            if str(error) != self._trouble:  # a failing disk stays so for hours
+                self._trouble = str(error)
+                _log.warning("orphans_not_released", extra={"why": self._trouble})
+        return EVERY_SECONDS
 
     def release(self) -> None:
         """Release the leases of all dead agents once.

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 
 from ipulse_core.capabilities import is_more
 from ipulse_core.errors import IPUlseError
+from ipulse_core.repeating_thread import RepeatingThread
 from ipulse_core.worker_faults import WorkerFault
 from ipulse_worker.agent.registration.host_check import CHECK_SECONDS, HostCheck
 from ipulse_worker.agent.registration.inventory import InventoryReader
@@ -44,13 +45,14 @@ class Registration:
         self._on_orders = on_orders
         self._inventory = InventoryReader(settings)
         self._registered_data = 0
-        self._wake = threading.Event()
-        self._has_ended = False
         self._has_registered = False
         self._registering = threading.Lock()
         self._registered_trouble: WorkerFault | None = None
         self._registered_room: Mapping[str, int] = {}
-        self._thread = threading.Thread(target=self._run, name="registration", daemon=True)
+        self._due = 0.0  # of the monotonic clock
+        self._is_wanted = False  # at once
+        self._is_registered = True
+        self._thread = RepeatingThread("registration", self._turn, is_daemon=True)
 
     def start(self) -> None:
         """Start the thread."""
@@ -61,8 +63,7 @@ class Registration:
 
         A service that does not answer finds out by the agent's silence.
         """
-        self._has_ended = True
-        self._wake.set()
+        self._thread.end()
         self._inventory.close(LAST_SECONDS)
         # A registration that arrived later would undo it.
         if not self._registering.acquire(timeout=LAST_SECONDS):
@@ -77,43 +78,39 @@ class Registration:
 
     def renew_now(self) -> None:
         """Renew the registration at once, because something has changed."""
-        self._wake.set()
+        self._is_wanted = True
+        self._thread.wake()
 
     def check_again(self) -> None:
         """Check this machine's software and announce it: a job lacked what should be there."""
         self._inventory.check_again()
-        self._wake.set()
+        self.renew_now()
 
-    def _run(self) -> None:
-        pause = 0.0
-        is_registered = True
-        while True:
-            self._wait(pause)
-            self._wake.clear()
-            if self._has_ended:
-                return
-            try:
-                # When a stack starts, the service may be ready a little later than the agent.
-                retry_while_unavailable(self._register, self._wake.wait)
-            except (IPUlseError, OSError) as error:  # or a new token cannot be written
-                if is_registered and not self._has_ended:  # logged once per outage
-                    _log.warning("not_registered", extra={"why": str(error)})
-                is_registered, pause = False, RETRY_SECONDS
-            else:
-                is_registered, pause = True, EVERY_SECONDS
+    def _turn(self) -> float:
+        """Register if it is time to or there is news; return the seconds until the next look."""
+        is_wanted, self._is_wanted = self._is_wanted, False
+        left = self._due - time.monotonic()
+        if left > 0 and not is_wanted and not self._has_news():
+            return min(left, CHECK_SECONDS)
+        pause = EVERY_SECONDS
+        try:
+            # When a stack starts, the service may be ready a little later than the agent.
+            retry_while_unavailable(self._register, self._thread.sleep_until_woken)
+        except (IPUlseError, OSError) as error:  # or a new token cannot be written
+            if self._is_registered and not self._thread.is_stopping:  # logged once per outage
+                _log.warning("not_registered", extra={"why": str(error)})
+            self._is_registered, pause = False, RETRY_SECONDS
+        else:
+            self._is_registered = True
+        self._due = time.monotonic() + pause
+        return min(pause, CHECK_SECONDS)
 
-    def _wait(self, seconds: float) -> None:
-        """Wait until it is time to register again; return early once there is news."""
-        end = time.monotonic() + seconds
-        while (left := end - time.monotonic()) > 0:
-            if self._wake.wait(min(left, CHECK_SECONDS)):
-                return
-            if self._quarantine.trouble != self._registered_trouble:
-                return
-            if _differs(self._host.capabilities(), self._registered_room):
-                return
-            if self._inventory.state_of_data() != self._registered_data:
-                return
+    def _has_news(self) -> bool:
+        return (
+            self._quarantine.trouble != self._registered_trouble
+            or _differs(self._host.capabilities(), self._registered_room)
+            or self._inventory.state_of_data() != self._registered_data
+        )
 
     def _register(self) -> None:
         trouble = self._quarantine.trouble
@@ -127,7 +124,7 @@ class Registration:
         self._registered_room = self._host.capabilities()
         inventory = self._inventory.read(self._registered_room)
         with self._registering:
-            if self._has_ended:
+            if self._thread.is_stopping:
                 return
             self._has_registered = True  # also if its answer is lost
             orders = self._api.register(

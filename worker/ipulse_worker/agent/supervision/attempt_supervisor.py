@@ -29,9 +29,8 @@ from ipulse_worker.agent.service_responses import ServiceUnavailable
 from ipulse_worker.agent.service_types import ClaimedJob
 from ipulse_worker.agent.settings import AgentSettings
 from ipulse_worker.agent.supervision.attempt_files import AttemptFiles, StartFileMissing
-from ipulse_worker.agent.supervision.cancellation import CancelPoller
 from ipulse_worker.agent.supervision.delivery import LAST_TRIES, Delivery, late_outcome
-from ipulse_worker.agent.supervision.heartbeat import Heartbeat
+from ipulse_worker.agent.supervision.heartbeat import CancelPoller, Heartbeat
 from ipulse_worker.agent.supervision.inbox import (
     Delivered,
     FinishOrder,
