@@ -13,7 +13,6 @@ from types import FrameType
 
 import uvicorn
 from fastapi import FastAPI
-from pydantic import ValidationError
 
 from ipulse.stack import listening
 from ipulse.stack.program_log import CANNOT_START
@@ -92,7 +91,7 @@ def main() -> int:
         listener = listen(settings)
         running = server(app, settings, listener)
         _load(running.config, settings)
-    except (IPUlseError, ValidationError, OSError) as error:
+    except (IPUlseError, OSError) as error:
         _log.error(CANNOT_START, extra={"error": one_line(error)})
         return 2
     gc.freeze()  # modules are never freed: excluding them shortens the pauses of the collector

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from ipulse.broker_url import broker_problem
+from ipulse.environment_settings import EnvironmentSettings
 from ipulse.stack.home import DEFAULT_HOME
 from ipulse.stack.listening import plain_host
-from ipulse_core.errors import Unavailable
 from ipulse_core.limits import MAX_SPEC_BYTES
-from ipulse_core.messages import MIN_TOKEN_LENGTH
 from ipulse_core.spec.neuron_packages import signed_off
 
 MEBIBYTE = 2**20
@@ -22,18 +20,8 @@ MEBIBYTE = 2**20
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
 
-class Settings(BaseModel):
-    """The service's settings, each read from `IPULSE_` and its name in capitals.
-
-    Secrets are read from files that the settings name, never from the environment.
-    """
-
-    model_config = ConfigDict(
-        extra="forbid",
-        frozen=True,
-        validate_default=True,
-        hide_input_in_errors=True,  # the broker's URL may contain a password
-    )
+class Settings(EnvironmentSettings):
+    """The service's settings."""
 
     home: Path = Field(default=Path(DEFAULT_HOME), description="Directory of the service's state.")
     host: str = Field(default="127.0.0.1", description="Address to listen at.")
@@ -158,13 +146,6 @@ class Settings(BaseModel):
         "commas; workers have a list of their own.",
     )
 
-    @classmethod
-    def from_environment(cls, environment: Mapping[str, str]) -> Settings:
-        """Reads the settings from environment variables. Raises ValidationError."""
-        names = {f"IPULSE_{name.upper()}": name for name in cls.model_fields}
-        values = {name: environment[key] for key, name in names.items() if key in environment}
-        return cls.model_validate(values)
-
     @field_validator("home", mode="after")
     @classmethod
     def _make_absolute(cls, value: Path) -> Path:
@@ -209,19 +190,3 @@ class Settings(BaseModel):
         if self.heartbeat_seconds >= self.lease_seconds:
             raise ValueError("heartbeat_seconds must be shorter than lease_seconds")
         return self
-
-
-def read_token(path: Path) -> str:
-    """Returns the secret in a token file. Raises Unavailable, which says what to do."""
-    try:
-        token = path.read_text("ascii").strip()
-    except OSError as error:
-        raise Unavailable(
-            f"cannot read a token from {path} ({error.strerror}): `ipulse up` writes one; or write "
-            f"{MIN_TOKEN_LENGTH} or more random characters to the file"
-        ) from error
-    except UnicodeDecodeError as error:
-        raise Unavailable(f"the token in {path} is not ASCII text") from error
-    if len(token) < MIN_TOKEN_LENGTH:
-        raise Unavailable(f"the token in {path} is shorter than {MIN_TOKEN_LENGTH} characters")
-    return token

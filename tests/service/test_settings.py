@@ -10,7 +10,7 @@ from sqlalchemy import make_url
 from ipulse_core.errors import Unavailable
 from ipulse_core.messages import MIN_TOKEN_LENGTH
 from ipulse_service.http.auth import Tokens
-from ipulse_service.settings import Settings, read_token
+from ipulse_service.settings import Settings
 
 
 def test_all_paths_are_in_the_home_by_default(tmp_path: Path) -> None:
@@ -80,7 +80,7 @@ def test_a_token_that_protects_nothing_is_refused(
     if content is not None:
         path.write_bytes(content)
     with pytest.raises(Unavailable, match=hint):
-        read_token(path)
+        Tokens.read(Settings(home=tmp_path))
 
 
 def test_one_token_for_both_roles_is_refused() -> None:

@@ -20,7 +20,9 @@ from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from ipulse.environment_settings import read_token
 from ipulse_core.errors import IPUlseError, NotAuthenticated, NotPermitted, Unavailable
+from ipulse_core.messages import MIN_TOKEN_LENGTH
 from ipulse_service.agents import join_tokens
 from ipulse_service.db import tokens as issued
 from ipulse_service.db import web_sessions
@@ -28,7 +30,7 @@ from ipulse_service.db.engine import Database
 from ipulse_service.http import cookies, problems, web
 from ipulse_service.http.caller import Caller, Role
 from ipulse_service.http.web import lost
-from ipulse_service.settings import Settings, read_token
+from ipulse_service.settings import Settings
 
 # Paths that need no token: the health checks, and the files of the web page, which contain no data.
 OPEN_PATHS = frozenset({"/healthz", "/readyz", *web.FILES})
@@ -53,7 +55,13 @@ class Tokens:
     @classmethod
     def read(cls, settings: Settings) -> Tokens:
         """Reads the token files. Raises Unavailable, which names the missing file."""
-        return cls(read_token(settings.token_file), read_token(settings.worker_token_file))
+        hint = (
+            f"`ipulse up` writes one; or write {MIN_TOKEN_LENGTH} or more random characters to the "
+            "file"
+        )
+        return cls(
+            read_token(settings.token_file, hint), read_token(settings.worker_token_file, hint)
+        )
 
     def caller(self, authorization: str) -> Caller:
         """Returns the owner of a token, in constant time. Raises NotAuthenticated."""

@@ -7,13 +7,12 @@ import logging
 import time
 from collections.abc import Callable
 
-from pydantic import ValidationError
 from sqlalchemy.exc import SQLAlchemyError
 from starlette.concurrency import run_in_threadpool
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from ipulse.stack.program_log import CANNOT_START
-from ipulse_core.errors import Unavailable
+from ipulse_core.errors import InvalidInput, Unavailable
 from ipulse_service.db.failures import DatabaseFailed
 from ipulse_service.files.partial_upload import StoreTrouble
 from ipulse_service.http import problems
@@ -121,11 +120,8 @@ def one_line(error: Exception) -> str:
             f"cannot use {error.filename} ({error.strerror}): make it readable and writable for "
             "the user of the service, or set IPULSE_HOME to another folder"
         )
-    if isinstance(error, ValidationError):
-        return "; ".join(
-            f"IPULSE_{str(item['loc'][0]).upper()}: {item['msg']}" if item["loc"] else item["msg"]
-            for item in error.errors()
-        )
+    if isinstance(error, InvalidInput):
+        return "; ".join(map(str, error.problems))
     if isinstance(error, SQLAlchemyError):
         cause = getattr(error, "orig", None) or error
         return f"the database refuses to work: {' '.join(str(cause).split())}"

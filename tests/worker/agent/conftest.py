@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -49,7 +48,7 @@ def settings(service: FakeService, tmp_path: Path) -> AgentSettings:
 
 @contextmanager
 def agent_with(settings: AgentSettings, **changes: object) -> Iterator[Agent]:
-    agent = Agent(replace(settings, **changes))  # type: ignore[arg-type]  # fields of AgentSettings
+    agent = Agent(settings.model_copy(update=changes))
     agent.start()
     try:
         yield agent

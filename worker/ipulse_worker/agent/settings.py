@@ -8,46 +8,91 @@ import socket
 import ssl
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Annotated, Any, ClassVar, Self
+
+from pydantic import BeforeValidator, Field, ValidationInfo, field_validator
 
 from ipulse.broker_url import broker_problem
+from ipulse.environment_settings import EnvironmentSettings, read_token
 from ipulse.stack import tls
 from ipulse.stack.agent_home import Membership
-from ipulse_core.errors import InvalidInput, Problem, Unavailable
-from ipulse_core.messages import DEVICE_KINDS, MIN_TOKEN_LENGTH
+from ipulse_core.messages import DEVICE_KINDS
 from ipulse_core.spec.neuron_packages import VARIABLE, signed_off
 
 SERVICE_SCHEMES = ("http", "https")
 EVERYWHERE = ("cpu", "emulator")  # kinds that need no special hardware
+_ADDRESSES = ("service_url", "broker_url", "worker_token_file")
+_TRUST = ("ca", "pinned")
 
 
-@dataclass(frozen=True)
-class AgentSettings:
-    """The settings of one agent; `from_environment` names the variable of each."""
+def _number(value: Any) -> Any:
+    """Reads a number of a variable. Raises ValueError."""
+    try:
+        number = float(value)
+    except ValueError:
+        number = -1.0
+    if not 0 < number < float("inf"):
+        raise ValueError(f"must be a number greater than 0; got {value!r}")
+    return number
 
-    service_url: str
-    worker_token: str = field(repr=False)
-    broker_url: str = field(repr=False)  # may hold a password; empty: wake-ups come over HTTPS
+
+def _flag(value: Any) -> Any:
+    if value not in ("0", "1", True, False):
+        raise ValueError(f"must be 0 or 1; got {value!r}")
+    return value in ("1", True)
+
+
+Amount = Annotated[float, BeforeValidator(_number)]
+Bytes = Annotated[int, BeforeValidator(lambda value: int(_number(value)))]
+Flag = Annotated[bool, BeforeValidator(_flag)]
+
+
+class AgentSettings(EnvironmentSettings):
+    """The settings of one agent."""
+
+    VARIABLES: ClassVar[Mapping[str, str | None]] = {
+        "data_dir": "IPULSE_DATA",
+        "name": None,
+        "neuron_packages": VARIABLE,
+        "quarantine_seconds": "IPULSE_REST_SECONDS",
+        "worker_token": None,
+    }
+    EMPTY_IS_UNSET = frozenset(
+        {
+            *_ADDRESSES,
+            *_TRUST,
+            "data_dir",
+            "membership_file",
+            "runner_module",
+            "runner_python",
+            "work_dir",
+        }
+    )
+
+    service_url: str = ""
+    worker_token: str = Field(default="", repr=False)
+    worker_token_file: Path | None = None
+    broker_url: str = Field(default="", repr=False)  # empty: wake-ups come over HTTPS
     work_dir: Path
     ca: Path | None = None  # the authority of the service's certificate
     pinned: Path | None = None  # or the certificate itself, valid under any name
     runner_python: str = sys.executable
     runner_module: str = "ipulse_worker.runner"
     device_kinds: tuple[str, ...] = EVERYWHERE
-    warm: bool = True
-    grace_seconds: float = 10.0  # between SIGTERM and SIGKILL
-    ready_seconds: float = 120.0  # without processor time, until the runner is ready
-    least_free_bytes: int = 16 * 2**20  # of the work directory's disk, before a job is claimed
-    quarantine_seconds: float = 300.0  # for the reset of a device's partition
-    log_quota_bytes: int = 4 * 2**20  # of one attempt's log
+    warm: Flag = True
+    grace_seconds: Amount = 10.0  # between SIGTERM and SIGKILL
+    ready_seconds: Amount = 120.0  # without processor time, until the runner is ready
+    least_free_bytes: Bytes = 16 * 2**20  # of the work directory's disk, before a job is claimed
+    quarantine_seconds: Amount = 300.0  # for the reset of a device's partition
+    log_quota_bytes: Bytes = 4 * 2**20  # of one attempt's log
     data_dir: Path | None = None  # the directory of the files that specs name
-    dataset_cache_bytes: int = 20 * 2**30  # of uploaded data sets that are kept for later jobs
-    log_lines_per_second: float = 1000.0  # of one attempt, after a burst of ten seconds' lines
+    dataset_cache_bytes: Bytes = 20 * 2**30  # of uploaded data sets that are kept for later jobs
+    log_lines_per_second: Amount = 1000.0  # of one attempt, after a burst of ten seconds' lines
     nice: int = 0  # added to the niceness of the agent and all its runners
     neuron_packages: tuple[str, ...] = ()  # that the runner may import, NAME@sha256:DIGEST
     membership_file: Path | None = None  # of an agent that has joined; holds its own token
-    name: str = field(default_factory=lambda: f"{socket.gethostname()}-{os.getpid()}")
+    name: str = Field(default_factory=lambda: f"{socket.gethostname()}-{os.getpid()}")
 
     @property
     def dataset_cache(self) -> Path:
@@ -64,139 +109,84 @@ class AgentSettings:
         return tls.authorities(self.ca) if self.ca else None
 
     @classmethod
-    def from_environment(cls, environment: Mapping[str, str]) -> AgentSettings:
+    def from_environment(cls, environment: Mapping[str, str]) -> Self:
         """Read the settings from environment variables.
 
-        Raises InvalidInput with every wrong variable, Unavailable for a missing token.
+        Raises InvalidInput with every wrong variable; Unavailable for a missing token; NotFound or
+        Unavailable for the membership of an agent that has joined.
         """
-        reader = _Reader(environment)
-        joined = reader.file("IPULSE_MEMBERSHIP_FILE")
-        values: dict[str, object] = {
-            "work_dir": Path(reader.text("IPULSE_WORK_DIR")).expanduser().absolute(),
-            "runner_python": reader.program("IPULSE_RUNNER_PYTHON", cls.runner_python),
-            "runner_module": reader.text("IPULSE_RUNNER_MODULE", cls.runner_module),
-            "device_kinds": reader.choices("IPULSE_DEVICE_KINDS", DEVICE_KINDS, EVERYWHERE),
-            "warm": reader.flag("IPULSE_WARM", cls.warm),
-            "grace_seconds": reader.number("IPULSE_GRACE_SECONDS", cls.grace_seconds),
-            "ready_seconds": reader.number("IPULSE_READY_SECONDS", cls.ready_seconds),
-            "least_free_bytes": int(reader.number("IPULSE_LEAST_FREE_BYTES", cls.least_free_bytes)),
-            "quarantine_seconds": reader.number("IPULSE_REST_SECONDS", cls.quarantine_seconds),
-            "data_dir": reader.directory("IPULSE_DATA"),
-            "neuron_packages": reader.packages(VARIABLE),
-            "nice": reader.whole("IPULSE_NICE", cls.nice, 19),
-            "log_quota_bytes": int(reader.number("IPULSE_LOG_QUOTA_BYTES", cls.log_quota_bytes)),
-            "dataset_cache_bytes": int(
-                reader.number("IPULSE_DATASET_CACHE_BYTES", cls.dataset_cache_bytes)
-            ),
-            "log_lines_per_second": reader.number(
-                "IPULSE_LOG_LINES_PER_SECOND", cls.log_lines_per_second
-            ),
-        }
-        token_file = None
-        if joined is None:
-            values["service_url"] = reader.url("IPULSE_SERVICE_URL", SERVICE_SCHEMES).rstrip("/")
-            values["broker_url"] = reader.broker("IPULSE_BROKER_URL")
-            values["ca"] = reader.file("IPULSE_CA")
-            values["pinned"] = reader.file("IPULSE_PINNED")
-            token_file = reader.text("IPULSE_WORKER_TOKEN_FILE")
-        if reader.problems:
-            raise InvalidInput(reader.problems, "The agent's environment is not valid.")
-        if joined is not None:
-            values.update(_of_membership(joined), membership_file=joined)
-        else:
-            values["worker_token"] = _read_token(Path(token_file or ""))
-        return cls(**values)  # type: ignore[arg-type]  # each reader above gives its field's type
+        if environment.get("IPULSE_MEMBERSHIP_FILE"):
+            settings = cls.read(environment, ["work_dir"], ignored=[*_ADDRESSES, *_TRUST])
+            return settings.model_copy(update=_of_membership(settings.membership_file or Path()))
+        settings = cls.read(environment, ["work_dir", *_ADDRESSES])
+        token = read_token(
+            settings.worker_token_file or Path(),
+            "IPULSE_WORKER_TOKEN_FILE must name the worker-token file that `ipulse up` wrote in "
+            "its home, or a copy of it",
+        )
+        return settings.model_copy(update={"worker_token": token})
 
-
-class _Reader:
-    """Reads variables and collects every problem instead of stopping at the first."""
-
-    def __init__(self, environment: Mapping[str, str]) -> None:
-        self._environment = environment
-        self.problems: list[Problem] = []
-
-    def text(self, name: str, default: str = "") -> str:
-        value = self._environment.get(name) or default
-        if not value:
-            self._wrong(name, "is not set")
-        return value
-
-    def url(self, name: str, schemes: tuple[str, ...]) -> str:
-        value = self.text(name)
-        if value and value.partition("://")[0] not in schemes:
+    @field_validator("service_url")
+    @classmethod
+    def _check_scheme(cls, value: str) -> str:
+        if value and value.partition("://")[0] not in SERVICE_SCHEMES:
             # The message does not contain the value, which may contain a password.
-            self._wrong(name, f"must begin with one of {', '.join(f'{s}://' for s in schemes)}")
-        return value
+            schemes = ", ".join(f"{scheme}://" for scheme in SERVICE_SCHEMES)
+            raise ValueError(f"must begin with one of {schemes}")
+        return value.rstrip("/")
 
-    def broker(self, name: str) -> str:
-        value = self.text(name)
+    @field_validator("broker_url")
+    @classmethod
+    def _check_broker(cls, value: str) -> str:
         problem = broker_problem(value) if value else None
         if problem:
-            self._wrong(name, problem)
+            raise ValueError(problem)
         return value
 
-    def program(self, name: str, default: str) -> str:
-        value = self.text(name, default)
-        path = shutil.which(value, path=self._environment.get("PATH", os.defpath))
+    @field_validator("work_dir")
+    @classmethod
+    def _make_absolute(cls, value: Path) -> Path:
+        return value.expanduser().absolute()
+
+    @field_validator("runner_python")
+    @classmethod
+    def _find_program(cls, value: str, info: ValidationInfo) -> str:
+        environment: Mapping[str, str] = os.environ if info.context is None else info.context
+        path = shutil.which(value, path=environment.get("PATH", os.defpath))
         if path is None:
-            self._wrong(name, f"must be a Python interpreter; {value} cannot be executed")
-        return path or value
-
-    def file(self, name: str) -> Path | None:
-        value = self._environment.get(name)
-        return Path(value) if value else None
-
-    def directory(self, name: str) -> Path | None:
-        """Read the absolute path of a directory: a runner has another working directory."""
-        value = self._environment.get(name)
-        if not value:
-            return None
-        path = Path(value)
-        if not path.is_absolute() or not path.is_dir():
-            self._wrong(name, f"must be the absolute path of a directory; got {value}")
+            raise ValueError(f"must be a Python interpreter; {value} cannot be executed")
         return path
 
-    def number(self, name: str, default: float) -> float:
-        value = self._environment.get(name)
-        try:
-            number = default if value is None else float(value)
-        except ValueError:
-            number = -1.0
-        if not 0 < number < float("inf"):
-            self._wrong(name, f"must be a number greater than 0; got {value!r}")
-        return number
+    @field_validator("data_dir")
+    @classmethod
+    def _check_directory(cls, value: Path | None) -> Path | None:
+        """Check for an absolute path of a directory: a runner has another working directory."""
+        if value is not None and not (value.is_absolute() and value.is_dir()):
+            raise ValueError(f"must be the absolute path of a directory; got {value}")
+        return value
 
-    def whole(self, name: str, default: int, greatest: int) -> int:
-        value = self._environment.get(name, str(default))
-        if not (value.isascii() and value.isdigit() and int(value) <= greatest):
-            self._wrong(name, f"must be a whole number from 0 to {greatest}; got {value!r}")
-            return default
-        return int(value)
+    @field_validator("nice", mode="before")
+    @classmethod
+    def _check_niceness(cls, value: Any) -> Any:
+        text = str(value)
+        if not (text.isascii() and text.isdigit() and int(text) <= 19):
+            raise ValueError(f"must be a whole number from 0 to 19; got {value!r}")
+        return int(text)
 
-    def flag(self, name: str, default: bool) -> bool:
-        value = self._environment.get(name, "1" if default else "0")
-        if value not in ("0", "1"):
-            self._wrong(name, f"must be 0 or 1; got {value!r}")
-        return value == "1"
-
-    def choices(
-        self, name: str, known: tuple[str, ...], default: tuple[str, ...]
-    ) -> tuple[str, ...]:
-        value = self._environment.get(name, ",".join(default))
+    @field_validator("device_kinds", mode="before")
+    @classmethod
+    def _split_kinds(cls, value: Any) -> Any:
+        if not isinstance(value, str):
+            return value
         chosen = tuple(part.strip() for part in value.split(",") if part.strip())
-        if not chosen or not set(chosen) <= set(known):
-            self._wrong(name, f"must list some of {', '.join(known)}; got {value!r}")
+        if not chosen or not set(chosen) <= set(DEVICE_KINDS):
+            raise ValueError(f"must list some of {', '.join(DEVICE_KINDS)}; got {value!r}")
         return chosen
 
-    def packages(self, name: str) -> tuple[str, ...]:
-        try:
-            return signed_off(self._environment.get(name, ""))
-        except ValueError as error:
-            self._wrong(name, str(error))
-            return ()
-
-    def _wrong(self, name: str, detail: str) -> None:
-        self.problems.append(Problem(name, "environment", detail))
+    @field_validator("neuron_packages", mode="before")
+    @classmethod
+    def _split_packages(cls, value: Any) -> Any:
+        return signed_off(value) if isinstance(value, str) else value
 
 
 def _of_membership(path: Path) -> dict[str, object]:
@@ -211,18 +201,3 @@ def _of_membership(path: Path) -> dict[str, object]:
         "pinned": certificate if membership.is_pinned else None,
         "ca": None if membership.is_pinned else certificate,
     }
-
-
-def _read_token(path: Path) -> str:
-    try:
-        token = path.read_text("ascii").strip()
-    except (OSError, UnicodeDecodeError) as error:
-        raise Unavailable(
-            f"no worker token in {path} ({error}): IPULSE_WORKER_TOKEN_FILE must name the "
-            "worker-token file that `ipulse up` wrote in its home, or a copy of it"
-        ) from error
-    if len(token) < MIN_TOKEN_LENGTH:
-        raise Unavailable(
-            f"the worker token in {path} is shorter than {MIN_TOKEN_LENGTH} characters"
-        )
-    return token

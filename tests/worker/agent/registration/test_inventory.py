@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +35,7 @@ def fill(directory: Path, *files: str) -> None:
 
 def read(settings: AgentSettings, data_dir: Path | None, **environment: str) -> Inventory:
     kinds = ("cpu", "emulator", "ipu")
-    with_data = replace(settings, data_dir=data_dir, device_kinds=kinds)
+    with_data = settings.model_copy(update={"data_dir": data_dir, "device_kinds": kinds})
     return InventoryReader(with_data, environment).read()
 
 
@@ -116,7 +115,7 @@ def test_a_data_set_that_comes_is_announced_soon(
     def announced() -> list[Any]:
         return [body["data_sets"] for body in service.registrations]
 
-    with agent_with(replace(settings, data_dir=data)):
+    with agent_with(settings.model_copy(update={"data_dir": data})):
         service.wait_for(lambda: ["npz/first"] in announced())
         fill(data, "second.npz")
         service.wait_for(lambda: ["npz/first", "npz/second"] in announced())
@@ -178,7 +177,7 @@ def test_ipus_over_fabric_need_a_network_that_is_allowed(
     monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
     monkeypatch.setenv("IPUOF_VIPU_API_HOST", "127.0.0.1")
     monkeypatch.setenv("IPULSE_IPU_SANDBOX_NETWORK", network)
-    found = InventoryReader(replace(settings, device_kinds=kinds), {}).read()
+    found = InventoryReader(settings.model_copy(update={"device_kinds": kinds}), {}).read()
     assert found.capabilities["sandbox"] == (False if state == "missing" else state), found
     why = found.remarks.get("sandbox", "")
     assert ("IPULSE_IPU_SANDBOX_NETWORK=1" in why) == (state == "missing")
@@ -202,7 +201,7 @@ def test_packages_of_neurons_that_are_signed_off_are_said(
     assert read(settings, None).neuron_packages == ()
     missing = f"other@sha256:{'0' * 64}"
     monkeypatch.setenv(VARIABLE, f"{installed.reference}, {missing}")
-    listed = replace(settings, neuron_packages=(installed.reference, missing))
+    listed = settings.model_copy(update={"neuron_packages": (installed.reference, missing)})
     [found] = read(listed, None).neuron_packages
     assert found["package"] == installed.reference
     assert [each["name"] for each in found["parameters"]] == ["decay", "coupling", "gain"]
@@ -217,7 +216,9 @@ def test_a_busy_machine_is_asked_again_for_its_packages(
     monkeypatch.setenv(VARIABLE, installed.reference)
     monkeypatch.setattr(module, "PACKAGES_SECONDS", 0.001)
     monkeypatch.setattr(repeated, "FIRST_SECONDS", 0.0)
-    reader = InventoryReader(replace(settings, neuron_packages=(installed.reference,)))
+    reader = InventoryReader(
+        settings.model_copy(update={"neuron_packages": (installed.reference,)})
+    )
     assert reader.read().neuron_packages == ()
     monkeypatch.setattr(module, "PACKAGES_SECONDS", 300.0)
     [found] = reader.read().neuron_packages
@@ -231,7 +232,9 @@ def test_packages_are_found_after_a_probe_that_failed(
     [installed] = installed_packages([str(folder)])
     monkeypatch.setenv("PYTHONPATH", str(folder))
     monkeypatch.setenv(VARIABLE, installed.reference)
-    reader = InventoryReader(replace(settings, neuron_packages=(installed.reference,)))
+    reader = InventoryReader(
+        settings.model_copy(update={"neuron_packages": (installed.reference,)})
+    )
     with monkeypatch.context() as failing:
         failing.setattr(module, "PACKAGES_PROBE", "no_such_module")
         failing.setattr(repeated, "LONGEST_SECONDS", 0.0)
@@ -244,5 +247,5 @@ def test_a_runner_that_cannot_say_its_packages_has_none(
     settings: AgentSettings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "PACKAGES_PROBE", "no_such_module")
-    listed = replace(settings, neuron_packages=(f"x@sha256:{'0' * 64}",))
+    listed = settings.model_copy(update={"neuron_packages": (f"x@sha256:{'0' * 64}",)})
     assert read(listed, None).neuron_packages == ()

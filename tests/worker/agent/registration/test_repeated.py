@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -31,7 +30,7 @@ def test_a_sandbox_and_ipus_that_did_not_answer_in_time_are_asked_for_again(
     monkeypatch.setattr(module, "PROBE_SECONDS", 0.2)
     monkeypatch.setattr(repeated, "FIRST_SECONDS", 0.0)
     kinds = ("emulator", "ipu")
-    reader = InventoryReader(replace(settings, device_kinds=kinds), {})
+    reader = InventoryReader(settings.model_copy(update={"device_kinds": kinds}), {})
     found = reader.read()
     assert "sandbox" not in found.capabilities
     assert "ipu" not in found.ipus

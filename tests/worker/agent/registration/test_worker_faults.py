@@ -8,7 +8,6 @@ import resource
 import shutil
 import threading
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +32,7 @@ from tests.worker.disks import fill, small_disk
 def small(settings: AgentSettings, tmp_path: Path) -> Iterator[AgentSettings]:
     """Settings of an agent with its work directory on a disk of 8 MiB."""
     with small_disk(tmp_path / "small", "size=8m,mode=0700,nr_inodes=200") as disk:
-        yield replace(settings, work_dir=disk, least_free_bytes=2**16)
+        yield settings.model_copy(update={"work_dir": disk, "least_free_bytes": 2**16})
 
 
 def test_a_job_that_fills_the_disk_costs_its_agent_nothing(

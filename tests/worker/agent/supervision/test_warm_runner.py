@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from ipulse_worker.agent.settings import AgentSettings
@@ -106,7 +104,7 @@ class TestWarmRunner:
         self, settings: AgentSettings, caplog: pytest.LogCaptureFixture
     ) -> None:
         warm = WarmRunnerPool(
-            Starts(replace(settings, runner_python="/no/python")), is_enabled=True
+            Starts(settings.model_copy(update={"runner_python": "/no/python"})), is_enabled=True
         )
         warm.prepare()
         assert warm.take() is None
