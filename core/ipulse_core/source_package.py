@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import IO, Dict, Iterator, List, NamedTuple, Set, Tuple
 
 from ipulse_core.errors import InvalidInput, Problem
-from ipulse_core.input_files.folder import SPECIAL, InputFolder, list_folder
+from ipulse_core.input_files import SPECIAL, InputFolder, list_folder
 
 MAX_BYTES = 16 * 2**20  # of an archive
 MAX_FILES = 1000

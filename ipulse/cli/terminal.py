@@ -17,7 +17,7 @@ from rich.text import Text
 
 from ipulse.times import shown_text
 from ipulse_core.errors import InvalidInput, Problem
-from ipulse_core.input_files.folder import InputFolder
+from ipulse_core.input_files import InputFolder
 
 from .called import as_called
 

@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import os
 import shutil
+import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
-from typing import Callable, List, Optional, Sequence, TypeVar
+from typing import Callable, Iterator, List, Optional, Sequence, TypeVar
 
 from ipulse_core.build_cache.durations import record_steps, recorded_steps
 from ipulse_core.build_cache.lock import lock_of, locked
 from ipulse_core.build_cache.progress import BuildProgress, ProgressCallback
-from ipulse_core.build_cache.scratch_directory import scratch_directory
+from ipulse_core.build_cache.unused_builds import remove_unused
 from ipulse_core.worker_faults import errors_name
 
 T = TypeVar("T")
 FIRST_STEPS = 0.1  # share of a build after which its own speed counts as much as the record
+
+SUFFIX = ".building"
+# A younger directory is never removed: it may be about to be locked, or a compiler may outlive its
+# parent.
+LEFTOVER_SECONDS = 3600.0
 
 
 class Steps:
@@ -149,3 +157,36 @@ def build_once(
             complete.rename(directory)
         record_steps(directory.parent, name, steps.complete())
     return built
+
+
+@contextlib.contextmanager
+def scratch_directory(cache: Path, name: str) -> Iterator[Path]:
+    """Make a directory in `cache` and remove it at the end.
+
+    First, this removes the directories of killed processes and unused builds.
+    """
+    remove_leftovers(cache)
+    remove_unused(cache)
+    prefix = f"{name}-"
+    with tempfile.TemporaryDirectory(dir=str(cache), prefix=prefix, suffix=SUFFIX) as scratch:
+        descriptor = os.open(scratch, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_SH)
+            yield Path(scratch)
+        finally:
+            os.close(descriptor)
+
+
+def remove_leftovers(cache: Path) -> None:
+    """Remove every scratch directory that is old and that no process has locked."""
+    oldest = time.time() - LEFTOVER_SECONDS
+    for path in cache.glob(f"*{SUFFIX}"):
+        with contextlib.suppress(OSError):  # already removed, locked, or owned by another user
+            if path.stat().st_mtime > oldest:
+                continue
+            descriptor = os.open(str(path), os.O_RDONLY | os.O_DIRECTORY)
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                shutil.rmtree(str(path))
+            finally:
+                os.close(descriptor)

@@ -10,9 +10,9 @@ comparison  = "<" | "<=" | ">" | ">=" | "==" | "!="
 
 from __future__ import annotations
 
-from typing import Callable, Collection, List, Optional
+import difflib
+from typing import Callable, Collection, Dict, List, Optional
 
-from ipulse_core.equations.hints import hint_for_one_argument, unknown_name
 from ipulse_core.equations.tokens import ExpressionError, ExpressionToken, tokens_of
 from ipulse_core.equations.tree import ARITIES, Constant, Expression, Operation, Variable, depth
 from ipulse_core.limits import MAX_FLOAT32
@@ -32,8 +32,27 @@ _COMPARISONS = {
 _SUMS = {"+": "add", "-": "subtract"}
 _PRODUCTS = {"*": "multiply", "/": "divide"}
 
-
 Misuse = Callable[[Operation], Optional[str]]
+
+_ALIASES: Dict[str, str] = {
+    "relu": "max(0, a)",
+    "pow": "a * a",
+    "heaviside": "a > 0",
+    "step": "a > 0",
+    "clip": "min(max(a, low), high)",
+    "stop_gradient": "detach(a)",
+    "if": "where(condition, a, b)",
+    "ln": "log(a)",
+    "pow2": "square(a)",
+    "sigmoid": "1 / (1 + exp(-a))",
+    "softplus": "max(a, 0) + log(1 + exp(-abs(a)))",
+    "cross_entropy": "-sum(label * log_softmax(a))",
+    "argmax": "where(a == largest(a), 1, 0)",
+}
+_OVER_CLASSES: Dict[str, str] = {
+    "max": "; the largest of all classes is largest(a), of all steps max_over_time(a)",
+    "min": "; the smallest of all classes is -largest(-a), of all steps -max_over_time(-a)",
+}
 
 
 def parse(
@@ -217,3 +236,21 @@ class _Parser:
         if wrong is not None:
             raise ExpressionError(token.column, wrong)
         return tree
+
+
+def unknown_name(text: str, known: Collection[str], what: str = "name") -> str:
+    """Returns the message for an unknown name."""
+    shown = f"{text[:40]!a}" if text else "the end"
+    listed = ", ".join(sorted(known))
+    detail = f"there is no {what} {shown} here"
+    near = difflib.get_close_matches(text[:40], list(known), n=1)
+    if near:
+        detail += f"; did you mean {near[0]}?"
+    elif what == "function" and text in _ALIASES:
+        detail += f"; write {_ALIASES[text]}"
+    return f"{detail} Known: {listed}" if near else f"{detail}; known are {listed}"
+
+
+def hint_for_one_argument(name: str) -> str:
+    """Returns what to write in a loss instead of max or min of one argument, else nothing."""
+    return _OVER_CLASSES.get(name, "")

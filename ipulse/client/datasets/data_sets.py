@@ -9,7 +9,7 @@ from typing import Any
 
 from ipulse.client.location import PathLike
 from ipulse.client.transport.retries import UPLOADING
-from ipulse_core.input_files.folder import InputFolder
+from ipulse_core.input_files import InputFolder
 from ipulse_core.op_manifest.layer import OpReference
 from ipulse_core.source_package import PREFIX, read_folder, write_package
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from ipulse_core.data_sets import NAME_PATTERN
 from ipulse_core.errors import InvalidInput, Problem
-from ipulse_core.input_files.folder import InputFolder, check_file, list_folder
+from ipulse_core.input_files import InputFolder, check_file, list_folder
 
 
 class PackedData(NamedTuple):

@@ -10,14 +10,14 @@ from typing import List, Tuple
 
 import pytest
 
-from ipulse_core.build_cache.scratch_directory import LEFTOVER_SECONDS, SUFFIX
+from ipulse_core.build_cache.build_once import LEFTOVER_SECONDS, SUFFIX
 from ipulse_core.build_cache.shared_library import SharedLibrary
 from ipulse_core.build_cache.toolchain import BuildFailed
 
 BUILDS = """
 import sys
 from pathlib import Path
-from ipulse_core.build_cache.scratch_directory import scratch_directory
+from ipulse_core.build_cache.build_once import scratch_directory
 with scratch_directory(Path(sys.argv[1]), sys.argv[2]) as scratch:
     (scratch / "complete").mkdir()
     (scratch / "complete" / "half.o").touch()

@@ -10,9 +10,9 @@ from typing import Any, List, Set
 
 import pytest
 
+from ipulse_core.build_cache.build_once import scratch_directory
 from ipulse_core.build_cache.limits import LIMIT_DAYS
 from ipulse_core.build_cache.lock import lock_of, locked
-from ipulse_core.build_cache.scratch_directory import scratch_directory
 from ipulse_core.build_cache.unused_builds import mark_used, remove_unused
 
 OLD = time.time() - (LIMIT_DAYS + 1) * 24 * 3600

@@ -17,7 +17,7 @@ from ipulse.spec.document.example import EXAMPLES, ExampleName, example_path
 from ipulse.spec.document.file import parse_spec_file
 from ipulse.spec.document.template import spec_template
 from ipulse_core.errors import InvalidInput, Problem
-from ipulse_core.input_files.folder import check_file
+from ipulse_core.input_files import check_file
 from ipulse_core.worker_faults import errors_name
 
 

@@ -10,10 +10,9 @@ import errno
 import os
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Collection, Dict, List, NamedTuple, Tuple
+from typing import Collection, Dict, List, NamedTuple, Optional, Tuple
 
 from ipulse_core.errors import InvalidInput, Problem
-from ipulse_core.input_files.layouts import fetch_command, is_known_layout, pointer_command
 
 OPTION = "--follow-outside"
 _NAMED = 5  # names in a message
@@ -21,6 +20,63 @@ _MAX_ENTRIES = 1_000_000  # links between folders may multiply what is in them
 
 UNREADABLE = "files and folders that cannot be read"
 HIDDEN, IGNORED, LOOP, SPECIAL = "hidden", "ignored by name", "link in a loop", "no regular file"
+
+
+GET_ANNEXED = "git annex get` or `datalad get"
+GET_LARGE = "git lfs pull"
+_OBJECTS = "/.git/annex/objects/"
+# Beginnings of files that stand for content which was not fetched.
+_POINTERS = {b"/annex/objects/": GET_ANNEXED, b"version https://git-lfs.github.com/": GET_LARGE}
+_MAX_POINTER_BYTES = 1024
+
+
+def is_known_layout(link: str) -> bool:
+    """Return whether a link is one of a Hugging Face cache, of DataLad or of git-annex."""
+    real = os.path.realpath(link)
+    return _is_cached(link, real) or _is_annexed(link, real)
+
+
+def fetch_command(link: str) -> Optional[str]:
+    """Return how to fetch the content of a link without one; None if that is not known."""
+    return GET_ANNEXED if _repository(link) else None
+
+
+def pointer_command(path: str) -> Optional[str]:
+    """Return how to fetch the content that a file stands for; None if the file is content."""
+    if os.stat(path).st_size > _MAX_POINTER_BYTES:
+        return None
+    with open(path, "rb") as file:
+        begin = file.read(_MAX_POINTER_BYTES)
+    return next((command for form, command in _POINTERS.items() if begin.startswith(form)), None)
+
+
+def _is_cached(link: str, real: str) -> bool:
+    blobs = os.path.dirname(real)
+    snapshots = os.path.join(os.path.dirname(blobs), "snapshots", "")
+    is_blob = os.path.basename(blobs) == "blobs" and os.path.isfile(real)
+    return is_blob and _folder_of(link).startswith(snapshots)
+
+
+def _is_annexed(link: str, real: str) -> bool:
+    repository = _repository(link)
+    if repository is None:
+        return False
+    git = os.path.realpath(os.path.join(repository, ".git"))  # a link itself in a subdataset
+    return ".git" in git.split("/") and real.startswith(os.path.join(git, "annex", "objects", ""))
+
+
+def _repository(link: str) -> Optional[str]:
+    """Return the repository of git-annex in which a link is, by the link's text."""
+    folder = _folder_of(link)
+    repository, found, _ = os.path.normpath(os.path.join(folder, os.readlink(link))).partition(
+        _OBJECTS
+    )
+    is_within = f"{folder}/".startswith(f"{repository}/")
+    return repository if found and is_within else None
+
+
+def _folder_of(link: str) -> str:
+    return os.path.realpath(os.path.dirname(os.path.abspath(link)))
 
 
 class InputFile(NamedTuple):

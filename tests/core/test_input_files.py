@@ -11,7 +11,7 @@ from typing import Dict, Iterator, List
 import pytest
 
 from ipulse_core.errors import InvalidInput
-from ipulse_core.input_files.folder import check_file, list_folder
+from ipulse_core.input_files import check_file, list_folder
 
 SHA = "0123456789abcdef" * 4
 KEY = f"SHA256E-s5--{SHA}.bin"
@@ -197,7 +197,7 @@ def test_a_file_that_cannot_be_read_is_refused(open_place: Path) -> None:
     (folder / "a.bin").chmod(0)
     (folder / "closed").chmod(0)
     code = (
-        "import sys; from pathlib import Path; from ipulse_core.input_files.folder import *\n"
+        "import sys; from pathlib import Path; from ipulse_core.input_files import *\n"
         "list_folder(Path(sys.argv[1]))"
     )
     become: List[str] = []

@@ -1,1 +1,0 @@
-"""Folders of users: which files of them are sent, and what is left out."""
