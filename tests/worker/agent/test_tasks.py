@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from ipulse_worker.agent.tasks import look_at_job
+from ipulse_worker.agent.celery_app import look_at_job
 
 
 @pytest.fixture

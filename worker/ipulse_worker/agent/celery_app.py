@@ -12,19 +12,21 @@ import signal
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from celery import Celery
+from celery import Celery, Task, bootsteps
 from celery import signals as celery_signals
 from celery.app.amqp import AMQP
+from celery.exceptions import InvalidTaskError
+from celery.worker import state
+from celery.worker.request import Request
 from kombu.connection import Connection
 from kombu.entity import Exchange, Queue
 
 from ipulse_core import messages
-from ipulse_worker.agent.celery_extensions import WakeUpTask, consumer_step
+from ipulse_core.messages import ID
 from ipulse_worker.agent.readiness import say_ready
 from ipulse_worker.agent.registration.host_check import CHECK_SECONDS
 from ipulse_worker.agent.registration.quarantine import Quarantine
 from ipulse_worker.agent.settings import AgentSettings
-from ipulse_worker.agent.tasks import look_at_job
 
 MAX_RECONNECT_SECONDS = 2.0
 _log = logging.getLogger(__name__)
@@ -59,6 +61,42 @@ SETTINGS = {
     "worker_hijack_root_logger": False,
     "worker_redirect_stdouts": False,
 }
+
+
+class CheckedRequest(Request):  # type: ignore[misc]  # Celery has no types
+    """A request for a wake-up, which has neither callbacks nor a chain."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        # Celery would raise outside of the task, count it as running for ever, and fetch no other.
+        kinds = [type(part) for part in self._payload]
+        if kinds != [list, dict, dict] or any(self._payload[2].values()):
+            raise InvalidTaskError("the message is not [arguments, keywords, no callbacks]")
+
+
+class WakeUpTask(Task):  # type: ignore[misc]  # Celery has no types
+    """The base class of the agent's only task."""
+
+    Request = CheckedRequest
+
+
+def consumer_step(on_start: Callable[[Any], None]) -> type[Any]:
+    """Returns a bootstep that runs whenever the worker has connected to the broker.
+
+    `on_start` is called with the consumer.
+    """
+
+    class ConsumerStep(bootsteps.StartStopStep):  # type: ignore[misc]  # Celery has no types
+        requires = ("celery.worker.consumer.tasks:Tasks",)
+
+        def start(self, consumer: Any) -> None:
+            # A lost connection makes Celery forget which tasks run. The one that runs must still
+            # keep it from fetching another.
+            for request in state.active_requests:
+                state.reserved_requests.add(request)
+            on_start(consumer)
+
+    return ConsumerStep
 
 
 class _Connection(Connection):
@@ -188,3 +226,15 @@ def consume_usable(
 
 
 app = make_application(os.environ.get("IPULSE_BROKER_URL"))  # for the `celery` command and Flower
+
+
+def look_at_job(look_at: Callable[[str], None]) -> Callable[..., None]:
+    """Returns the task's function, which drops a message that is not exactly one job id."""
+
+    def task(*args: Any, **kwargs: Any) -> None:
+        if kwargs or len(args) != 1 or not isinstance(args[0], str) or not ID.fullmatch(args[0]):
+            _log.warning("message_rejected", extra={"arguments": repr((args, kwargs))[:200]})
+            return
+        look_at(args[0])
+
+    return task

@@ -9,8 +9,7 @@ import pytest
 
 from ipulse_core.events import DoneEvent
 from ipulse_core.states import Reason
-from ipulse_worker.agent.supervision.memory_shortage import oom_kills
-from ipulse_worker.agent.supervision.runner_exit import RunnerExit, StopCause, outcome_of
+from ipulse_worker.agent.supervision.runner_exit import RunnerExit, StopCause, oom_kills, outcome_of
 
 COMPLETED = DoneEvent(reason="completed", summary={"test_accuracy": 0.9})
 CANCELLED = DoneEvent(reason="cancelled_by_user")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 from dataclasses import dataclass
 from enum import IntEnum
+from pathlib import Path
 
 from ipulse_core.attempt_outcome import AttemptOutcome
 from ipulse_core.events import DoneEvent
@@ -31,6 +32,8 @@ OUT_OF_MEMORY_HINT = (
     "smaller layers, a smaller training.batch_size or fewer data.steps, or a worker with more "
     "memory."
 )
+
+VMSTAT = Path("/proc/vmstat")
 
 
 class StopCause(IntEnum):
@@ -119,3 +122,12 @@ def _describe(exit_code: int) -> str:
     except ValueError:
         name = "unknown"
     return f"it was ended by signal {-exit_code} ({name})"
+
+
+def oom_kills(vmstat: Path = VMSTAT) -> int:
+    """Return how many processes of this machine were killed, 0 if the kernel does not say."""
+    try:
+        lines = vmstat.read_text("ascii").splitlines()
+    except OSError:
+        return 0
+    return next((int(line.split()[1]) for line in lines if line.startswith("oom_kill ")), 0)

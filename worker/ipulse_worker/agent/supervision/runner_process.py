@@ -16,11 +16,15 @@ from ipulse.stack.guarded_process import GuardedProcess
 from ipulse_core.captured_output import CapturedOutput
 from ipulse_core.events import Assignment, LogEvent, ProgressEvent, ReadyEvent
 from ipulse_worker.agent.settings import AgentSettings
-from ipulse_worker.agent.supervision.event_reader import EventReader
 from ipulse_worker.agent.supervision.log_limits import LogLimits
-from ipulse_worker.agent.supervision.memory_shortage import oom_kills
 from ipulse_worker.agent.supervision.runner_environment import runner_environment
-from ipulse_worker.agent.supervision.runner_messages import Ended, Listener, RunnerMessage
+from ipulse_worker.agent.supervision.runner_exit import oom_kills
+from ipulse_worker.agent.supervision.runner_messages import (
+    Ended,
+    EventReader,
+    Listener,
+    RunnerMessage,
+)
 
 _log = logging.getLogger(__name__)
 
