@@ -17,9 +17,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Union
 from urllib.parse import urlsplit
 
-from ipulse.stack.late_authorities import LateAuthorities
+from ipulse.stack.client_trust import LateAuthorities, TrustByHost
 from ipulse.stack.self_signed import make_pair
-from ipulse.stack.trust_by_host import TrustByHost
 from ipulse_core.errors import InvalidInput, Problem
 from ipulse_core.worker_faults import errors_name
 
