@@ -40,7 +40,6 @@ _SUBMISSION = re.compile(
 
 T = TypeVar("T")
 
-
 _INFO_BYTES = 104  # of the kernel's `struct tcp_info`; later fields are not read
 _UNACKED = struct.Struct("=I")
 _UNACKED_AT = 24  # of a listening socket, `tcpi_unacked` is the length of its queue
