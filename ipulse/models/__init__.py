@@ -7,6 +7,8 @@ A model accepts exactly what its fields say: nothing is coerced and unknown fiel
 from pydantic import Field as Field
 
 from .base import StrictModel as StrictModel
+from .base import adapter_of as adapter_of
+from .base import validate as validate
 from .fields import MAX_INTEGER as MAX_INTEGER
 from .fields import MAX_KEY as MAX_KEY
 from .fields import MAX_TEXT as MAX_TEXT
@@ -24,5 +26,3 @@ from .fields import unit as unit
 from .messages import problems_of as problems_of
 from .unions import ByKind as ByKind
 from .unions import ByShape as ByShape
-from .validation import adapter_of as adapter_of
-from .validation import validate as validate

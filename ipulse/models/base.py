@@ -1,21 +1,27 @@
-"""The base class of all models."""
+"""The base class of all models, and validation of parsed JSON with every problem and its place."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from dataclasses import is_dataclass
+from functools import cache
+from typing import Annotated, Any, TypeVar
 
 from pydantic import (
     BaseModel,
     ConfigDict,
     ModelWrapValidatorHandler,
+    TypeAdapter,
     ValidationError,
     model_validator,
 )
 from typing_extensions import Self
 
-from ipulse.models.messages import error_of, explained
-from ipulse_core.errors import Problem
+from ipulse.models.fields import FromObject
+from ipulse.models.messages import error_of, explained, problems_of
+from ipulse_core.errors import InvalidInput, Problem
+
+T = TypeVar("T")
 
 
 class StrictModel(BaseModel):
@@ -41,3 +47,22 @@ class StrictModel(BaseModel):
         if problems:
             raise error_of(problems, cls.__name__, value)
         return model
+
+
+@cache
+def adapter_of(kind: Any) -> TypeAdapter[Any]:
+    """Returns pydantic's validator of a type, built once."""
+    return TypeAdapter(Annotated[kind, FromObject()] if is_dataclass(kind) else kind)
+
+
+def validate(kind: type[T], value: Any, error: type[InvalidInput] = InvalidInput) -> T:
+    """Returns the parsed JSON `value` as an object of this type.
+
+    Raises:
+        error: With every problem and its JSON pointer; beyond MAX_PROBLEMS they are counted.
+    """
+    try:
+        result: T = adapter_of(kind).validate_python(value)  # type: ignore[arg-type]
+    except ValidationError as found:
+        raise error(problems_of(found.errors(include_url=False))) from None
+    return result
