@@ -46,13 +46,14 @@ clients: dev ## Generate clients from the OpenAPI document and put jobs through 
 poplar-census: runtime ## Compile every Poplar file under DIR on the emulator; prints the first errors.
 	@$(BIN)/python -m poplar_emulator.census $(DIR)
 
-lint: dev ## Style, types, imports and C++ layout; changes nothing.
+lint: dev ## Style, types and imports of Python, C++ and JavaScript; changes nothing.
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
 	@echo "$(BIN)/clang-format --dry-run -Werror ($(words $(CPP_SOURCES)) files)"
 	@$(BIN)/clang-format --dry-run -Werror $(CPP_SOURCES)
+	@scripts/lint-web
 	@scripts/long-files
 
 kernels: runtime ## Compile kernels and emulator now rather than in the first job.
