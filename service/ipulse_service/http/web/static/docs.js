@@ -1,6 +1,7 @@
 // Swagger UI: the operations of the HTTP API, and a form to try each of them.
 import { withDocument } from "./api.js";
 
+/* global SwaggerUIBundle */ // of its own script
 withDocument((openapi, place) => SwaggerUIBundle({
   spec: openapi,
   domNode: place,

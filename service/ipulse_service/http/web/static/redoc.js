@@ -12,4 +12,5 @@ function isOurs(url) {
   return !/^https?:/.test(url) || new URL(url).origin === location.origin;
 }
 
+/* global Redoc */ // of its own script
 withDocument((openapi, place) => Redoc.init(openapi, { disableSearch: true, nativeScrollbars: true }, place));

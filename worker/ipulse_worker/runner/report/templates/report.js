@@ -1,6 +1,7 @@
 // Makes the curves of the report interactive: values under the pointer, zoom, log scale, table.
 // Without this script the page shows the same curves as images. Adds links to the job's views.
 "use strict";
+/* global uPlot */
 (() => {
   const HEIGHT = 258;
   const FONT = "12.5px system-ui, sans-serif";

@@ -11,7 +11,7 @@ export function spark(values, label, range) {
   const [low, high] = range ?? [Math.min(...numbers), Math.max(...numbers)];
   const x = (index) => EDGE + (index / Math.max(1, values.length - 1)) * (WIDTH - 2 * EDGE);
   const y = (value) => HEIGHT - EDGE - (high > low ? (value - low) / (high - low) : 0.5) * (HEIGHT - 2 * EDGE);
-  const at = ([index, value]) => `${x(index).toFixed(1)},${y(value).toFixed(1)}`;
+  const at = (/** @type {any[]} */ [index, value]) => `${x(index).toFixed(1)},${y(value).toFixed(1)}`;
   const [lastX, lastY] = at(known.at(-1)).split(",");
   return html`<svg class="spark" width=${WIDTH} height=${HEIGHT} viewBox="0 0 ${WIDTH} ${HEIGHT}" role="img" aria-label=${label}>
     ${svg`<polyline points=${known.map(at).join(" ")}></polyline><circle cx=${lastX} cy=${lastY} r="2.2"></circle>`}</svg>`;

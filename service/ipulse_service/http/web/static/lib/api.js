@@ -58,12 +58,14 @@ export async function raw(method, path, options = {}) {
   }
 }
 
+/** @param {string} method @param {string} url @param {Options} options @returns {Promise<Response>} */
 async function sent(method, url, { body, headers = {}, signal, keepalive = false }) {
+  /** @type {RequestInit & {headers: Record<string, string>}} */
   const init = { method, headers: { accept: "application/json", ...headers }, cache: "no-store", credentials: "same-origin", signal, keepalive };
   if (CHANGES.has(method)) init.headers["x-ipulse-page"] = "1"; // a form of another site cannot send it
   if (body !== undefined) {
     const isRaw = typeof body === "string" || body instanceof Blob || body instanceof ArrayBuffer || ArrayBuffer.isView(body);
-    init.body = isRaw ? body : JSON.stringify(body);
+    init.body = /** @type {BodyInit} */ (isRaw ? body : JSON.stringify(body));
     if (!init.headers["content-type"]) init.headers["content-type"] = "application/json";
   }
   try {

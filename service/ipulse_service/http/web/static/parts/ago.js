@@ -8,6 +8,11 @@ setInterval(() => document.hidden || shown.forEach((one) => one.requestUpdate())
 class Ago extends LitElement {
   static properties = { at: {} };
 
+  constructor() {
+    super();
+    this.at = ""; // RFC 3339
+  }
+
   createRenderRoot() { return this; }
 
   connectedCallback() {

@@ -18,6 +18,8 @@ class Configs extends LitElement {
     super();
     /** @type {{id: string, name: string}[]} */
     this.jobs = [];
+    this.left = ""; // ids
+    this.right = "";
     this.specs = new Map();
     this.isAll = false;
     this.problem = "";

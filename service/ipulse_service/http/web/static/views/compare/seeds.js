@@ -20,6 +20,11 @@ function dots(name, jobs, group, low, high) {
 class Seeds extends LitElement {
   static properties = { comparison: { attribute: false } };
 
+  constructor() {
+    super();
+    this.comparison = null;
+  }
+
   createRenderRoot() { return this; }
 
   render() { return this.comparison ? seeds(this.comparison) : nothing; }

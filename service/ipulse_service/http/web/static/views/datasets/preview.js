@@ -12,6 +12,8 @@ class Sample extends LitElement {
 
   constructor() {
     super();
+    /** @type {any} */
+    this.version = null;
     this.at = 0; // in the list of previews
     this.sample = null;
     this.problem = "";

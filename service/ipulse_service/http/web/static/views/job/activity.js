@@ -5,6 +5,12 @@ import { duration, phaseOf } from "../../lib/format.js";
 class Activity extends LitElement {
   static properties = { job: { attribute: false }, store: { attribute: false } };
 
+  constructor() {
+    super();
+    this.job = null;
+    this.store = null;
+  }
+
   createRenderRoot() { return this; }
 
   connectedCallback() {

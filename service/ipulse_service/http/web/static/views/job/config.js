@@ -32,8 +32,8 @@ class Config extends Tab {
     }
   }
 
-  async load(_job, signal) {
-    const [{ YAML }, schema] = await Promise.all([import("../../../vendor/bundles/editor.js"), specSchema(signal)]);
+  async load() {
+    const [{ YAML }, schema] = await Promise.all([import("../../../vendor/bundles/editor.js"), specSchema()]);
     return { YAML, schema };
   }
 

@@ -10,6 +10,7 @@ import { phaseBar } from "./phases.js";
 import { JobStore } from "./store.js";
 
 /** The tabs, their words, and the module that shows each. */
+/** @type {[string, string, () => Promise<any>][]} */
 const TABS = [
   ["overview", "Overview", () => import("./overview.js")],
   ["metrics", "Metrics", () => import("./metrics.js")],

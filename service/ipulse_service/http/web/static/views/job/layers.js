@@ -8,7 +8,7 @@ const MOST_VALUES = 4; // of a list in a table
 
 class Layers extends Tab {
   async load(job, signal) {
-    const [profile, spikes, schema] = await Promise.all([documentOf(job.id, "profile", signal), documentOf(job.id, "spikes", signal), specSchema(signal)]);
+    const [profile, spikes, schema] = await Promise.all([documentOf(job.id, "profile", signal), documentOf(job.id, "spikes", signal), specSchema()]);
     return { profile, spikes, network: withoutDefaults(job.spec, schema).network };
   }
 

@@ -13,10 +13,11 @@ class Log extends Tab {
     super();
     this.loaded = null; // its lines come by a stream
     this.follows = true;
+    this.isJumping = false; // to an end, which scrolls by steps
     this.match = -1;
     this.isWrapped = localStorage.getItem("ipulse-log-wrap") === "on";
     this.lines = [];
-    this.matches = [];
+    this.matching = [];
     this.sought = ""; // the address follows what is typed, and never the other way while it is typed
   }
 
@@ -60,8 +61,8 @@ class Log extends Tab {
       this.wrong = error.message;
     }
     const { expression } = this;
-    this.matches = expression ? this.lines.flatMap((line, at) => (expression.test(line.text) ? [at] : [])) : [];
-    if (this.match >= this.matches.length) this.match = this.matches.length - 1;
+    this.matching = expression ? this.lines.flatMap((line, at) => (expression.test(line.text) ? [at] : [])) : [];
+    if (this.match >= this.matching.length) this.match = this.matching.length - 1;
   }
 
   firstUpdated() {
@@ -110,10 +111,10 @@ class Log extends Tab {
   }
 
   go(by) {
-    if (!this.matches.length) return;
-    this.match = (this.match + by + this.matches.length) % this.matches.length;
+    if (!this.matching.length) return;
+    this.match = (this.match + by + this.matching.length) % this.matching.length;
     this.follows = false;
-    this.virtual.scrollToIndex(this.matches[this.match], { align: "center" });
+    this.virtual.scrollToIndex(this.matching[this.match], { align: "center" });
     this.requestUpdate();
   }
 
@@ -135,7 +136,7 @@ class Log extends Tab {
     const query = this.route?.query ?? new URLSearchParams();
     const select = (name, words, choices) => html`<label class="inline">${words} <select @change=${(event) => updateQuery({ [name]: event.target.value })}>
       ${choices.map(([value, text]) => html`<option value=${value} ?selected=${(query.get(name) ?? "") === value}>${text}</option>`)}</select></label>`;
-    const count = this.matches.length;
+    const count = this.matching.length;
     const onKey = (event) => {
       if (event.key !== "Enter") return;
       event.preventDefault();
@@ -170,7 +171,7 @@ class Log extends Tab {
   line(item) {
     const line = this.lines[item.index];
     if (!line) return nothing;
-    const isMatch = this.matches[this.match] === item.index;
+    const isMatch = this.matching[this.match] === item.index;
     const isNamed = location.hash === `#L${line.number}`;
     return html`<div class="log-line ${line.isStep ? "step" : line.checkpoints ? "debug" : ""} ${line.level} ${isMatch || isNamed ? "current" : ""}" data-index=${item.index}
       .style=${`transform: translateY(${item.start}px)`}><a class="at" href="#L${line.number}" tabindex="-1"

@@ -27,7 +27,7 @@ class Metrics extends Tab {
   draw() {
     const { store, job } = this;
     const query = this.route?.query ?? new URLSearchParams();
-    const x = Object.hasOwn(AXES, query.get("x") ?? "") ? query.get("x") : "epoch";
+    const x = /** @type {keyof typeof AXES} */ (Object.hasOwn(AXES, query.get("x") ?? "") ? query.get("x") : "epoch");
     const smooth = Math.min(0.99, Math.max(0, Number(query.get("smooth")) || 0));
     const log = query.get("log") === "y";
     const { filter } = this;

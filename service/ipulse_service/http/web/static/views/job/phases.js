@@ -7,10 +7,10 @@ import "./activity.js";
 const CONTENT = {
   prepare: "start of the runner, data", compile: "kernels and graphs", acquire: "waiting for the device", run: "training and testing", report: "files and report",
 };
-const LOOKS = {
+const LOOKS = /** @type {const} */ ({
   done: ["check", "done"], running: ["dot", "running"], failed: ["cross", "failed"], cancelled: ["stop", "cancelled"], paused: ["pause", "paused"],
   lost: ["cross", "lost"], skipped: ["ring", "skipped"], next: ["ring", "not yet"],
-};
+});
 
 /** The outcome of each phase. @returns {{name: string, outcome: keyof typeof LOOKS, seconds: number | undefined}[]} */
 function outcomes(job, store) {
@@ -21,6 +21,7 @@ function outcomes(job, store) {
   const last = !now && job.state !== "succeeded" && job.attempt ? reached.at(-1) : undefined;
   return PHASES.map((name) => {
     const seconds = job.phase_seconds[name];
+    /** @type {keyof typeof LOOKS} */
     let outcome = "next";
     if (name === now) outcome = "running";
     else if (name === last) outcome = endOf(job.state);

@@ -42,7 +42,8 @@ export function charts(all) {
   }
   const known = new Set(GROUPS.flatMap(([, names]) => names));
   const others = [...kinds.keys()].filter((kind) => !known.has(kind)).sort();
-  const groups = [...GROUPS, ["Other", others]].map(([title, names]) => [title, names.filter((kind) => kinds.has(kind)).map((kind) => [kind, kinds.get(kind)])]);
+  /** @type {[string, any[]][]} */
+  const groups = /** @type {any[]} */ ([...GROUPS, ["Other", others]]).map(([title, names]) => [title, names.filter((kind) => kinds.has(kind)).map((kind) => [kind, kinds.get(kind)])]);
   return { groups: groups.filter(([, list]) => list.length), flat };
 }
 

@@ -60,6 +60,7 @@ export class Tab extends LitElement {
   }
 
   /** @param {any} _job @param {AbortSignal} _signal @returns {Promise<any>} */
+  /** @param {any} _job @param {AbortSignal} _signal @returns {Promise<any>} */
   async load(_job, _signal) { return null; }
 
   /** Waiting, failure, or what `draw` returns. */

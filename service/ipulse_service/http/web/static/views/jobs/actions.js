@@ -37,7 +37,7 @@ const currentJobs = ({ selection, data }) => [...selection.jobs.values()].map((j
 const post = (what) => (job) => api.post(`/v1/jobs/${job.id}/${what}`);
 
 /** Does an action for all jobs of the selected search, after a question if it `asks`. */
-async function all(view, { verb, done, body, asks = null }) {
+async function all(view, { verb, done, body = undefined, asks = null }) {
   const { q } = view.selection.search;
   try {
     const counted = await count(q, verb, body);

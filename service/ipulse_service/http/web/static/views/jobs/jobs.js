@@ -109,7 +109,8 @@ class JobsView extends View {
   sortBy(key, isAdded) {
     const keys = this.sort ? this.sort.split(",") : [];
     const present = keys.find((one) => one.replace(/^-/, "") === key);
-    const order = columnOf(key).isText ? [key, `-${key}`] : [`-${key}`, key];
+    const column = columnOf(key);
+    const order = "isText" in column && column.isText ? [key, `-${key}`] : [`-${key}`, key];
     const next = present ? order[order.indexOf(present) + 1] : order[0];
     const rest = isAdded ? keys.filter((one) => one !== present) : [];
     this.set({ sort: [...rest, ...(next ? [next] : [])].join(",") });
@@ -119,10 +120,10 @@ class JobsView extends View {
     const rows = this.data?.jobs ?? [];
     const key = event.detail;
     const job = rows[this.cursor];
-    if (key === "/") this.querySelector("ip-search input").focus();
+    if (key === "/") /** @type {HTMLElement} */ (this.querySelector("ip-search input")).focus();
     else if (key === "j" || key === "k") {
       this.cursor = Math.max(0, Math.min(rows.length - 1, this.cursor + (key === "j" ? 1 : -1)));
-      this.updateComplete.then(() => this.querySelector("tr.cursor a.name")?.focus());
+      this.updateComplete.then(() => /** @type {HTMLElement | null} */ (this.querySelector("tr.cursor a.name"))?.focus());
     } else if (key === "x" && job) this.selection.toggle(job, rows);
     else if (key === "c" && this.selection.size) navigate(this.selection.compareAddress());
     else return;
@@ -165,6 +166,7 @@ class JobsView extends View {
   }
 
   summary({ counts }) {
+    /** @type {[string, string[]][]} */
     const groups = [["running", STATES.filter(phaseOf)], ["queued", ["queued", "retry_wait"]], ["failed", ["failed"]]];
     const parts = groups.map(([words, states]) => ({ words, states, count: states.reduce((sum, state) => sum + (counts.get(state) ?? 0), 0) }));
     return html`<p class="summary soft">${parts.filter(({ count }) => count).map(({ words, states, count }) => html`

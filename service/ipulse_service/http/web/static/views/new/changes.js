@@ -25,7 +25,7 @@ export function changed(parent, spec, schema) {
 }
 
 const path = (pointer) => pointer.slice(1).replaceAll("/", ".");
-const was = ({ before }) => before ?? "default";
+const was = (/** @type {{before?: string}} */ { before }) => before ?? "default";
 
 /** Marks for the lines of the changes. @param {any} YAML @param {string} text @param {ReturnType<typeof changed>} changes */
 export function marks(YAML, text, changes) {

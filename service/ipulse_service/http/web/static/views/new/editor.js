@@ -44,6 +44,7 @@ class Editor extends LitElement {
     super();
     this.text = "";
     /** @type {import("./check.js").Problem[]} */
+    /** @type {{from: number, to: number, message: string, severity?: "error" | "warning" | "info"}[]} */
     this.problems = [];
     this.schema = null;
   }

@@ -91,7 +91,7 @@ class NewView extends View {
     clearTimeout(this.timer);
   }
 
-  get priority() { return Number(this.querySelector("[name=priority]")?.value) || 0; }
+  get priority() { return Number(/** @type {HTMLInputElement | null} */ (this.querySelector("[name=priority]"))?.value) || 0; }
 
   async submit(event) {
     event.preventDefault();
@@ -101,6 +101,7 @@ class NewView extends View {
     const { value } = this.found ?? {};
     if (!value) return;
     const numbers = [...new FormData(form)].filter(([name, entry]) => /priority|_seconds$/.test(name) && entry);
+    /** @type {Record<string, any>} */
     const wanted = { spec: value, ...Object.fromEntries(numbers.map(([name, entry]) => [name, Number(entry)])) };
     if (new Blob([this.text]).size <= KEPT_BYTES) wanted.submitted = { form: "yaml", text: this.text };
     if (this.parent && new FormData(form).get("weights")) Object.assign(wanted, { start_from: this.parent.id, start_mode: "weights" });

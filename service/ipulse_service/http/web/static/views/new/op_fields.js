@@ -26,7 +26,8 @@ export async function opsOf(value) {
     const asked = known.get(digest) ?? api.get(`/v1/ops/${digest}`).catch(() => { known.delete(digest); return null; });
     known.set(digest, asked);
   }
-  const found = await Promise.all(digests.map(async (digest) => [digest, await known.get(digest)]));
+  /** @type {[string, Op][]} */
+  const found = await Promise.all(digests.map(async (digest) => /** @type {[string, Op]} */ ([digest, await known.get(digest)])));
   return new Map(found.filter(([, op]) => op));
 }
 

@@ -185,7 +185,7 @@ class TraceView extends LitElement {
     return html`<div class="bar" role="toolbar" aria-label="${this.name}">
         <input type="search" placeholder="find a step" aria-label="Find a step" .value=${this.find} @input=${(event) => this.choose(event.target.value)}>
         ${this.find ? html`<button type="button" @click=${() => this.step(-1)}>Previous</button><button type="button" @click=${() => this.step(1)}>Next</button>
-          <span class="soft small">${this.matches()}</span>` : nothing}
+          <span class="soft small">${this.matchingText()}</span>` : nothing}
         <span class="buttons right"><button type="button" class="icon" aria-label="Zoom in" @click=${() => this.zoom(0.5)}>+</button><button type="button" class="icon" aria-label="Zoom out" ?disabled=${!isZoomed} @click=${() => this.zoom(2)}>−</button>
         <button type="button" ?disabled=${!isZoomed} @click=${() => this.show(...this.whole)}>All</button></span></div>
       <canvas class="trace-canvas" tabindex="0" role="group" aria-label="${this.name}: ${this.trace.lanes.length} lanes. Arrow keys move, plus and minus zoom, n and p go from event to event."
@@ -195,7 +195,7 @@ class TraceView extends LitElement {
       ${this.statistics()}`;
   }
 
-  matches() {
+  matchingText() {
     const { chosen } = this;
     const executions = chosen ? this.seen.counts.reduce((sum, count, name) => sum + (chosen[name] ? count : 0), 0) : 0;
     return `${executions.toLocaleString("en")} events in view`;

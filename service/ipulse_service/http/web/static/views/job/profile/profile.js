@@ -14,6 +14,7 @@ import { tileCycles, tileMemory } from "./tiles.js";
 import { Tab, contentOf, html, notYet, nothing } from "../tab.js";
 
 /** The parts of the tab, their words, and what they need. */
+/** @type {[string, string, (loaded: any) => any][]} the parts and what they need */
 const PARTS = [
   ["summary", "Summary", () => true],
   ["memory", "Memory", () => true],
@@ -51,10 +52,10 @@ class Profile extends Tab {
     return html`
       <div class="bar"><nav class="parts" aria-label="Parts of the profile">${parts.map(([name, words]) => html`<a href="/jobs/${this.job.id}/profile${query(name, this.program)}" aria-current=${name === part ? "page" : nothing}>${words}</a>`)}</nav>
         <a class="button right" href="/profiles/diff?b=${this.job.id}${this.job.start_from ? `&a=${this.job.start_from.job}` : ""}">${icon("compare")}Compare profiles</a></div>
-      ${this.part(part, loaded)}`;
+      ${this.content(part, loaded)}`;
   }
 
-  part(part, { profile, tiles, copies, trace, liveness, tree, poplar }) {
+  content(part, { profile, tiles, copies, trace, liveness, tree, poplar }) {
     switch (part) {
       case "memory": return html`${profile ? this.memory(profile) : nothing}${tiles ? tileMemory(tiles) : nothing}`;
       case "liveness": return html`<h2>Memory over time <span class="soft">${known(tiles)}</span></h2>
