@@ -44,7 +44,7 @@ HURRIED = """
 # The tabs of a job that has succeeded, and an element that only a complete one has.
 TABS = {
     "Metrics": "ip-curve canvas",
-    "Spikes": "canvas.raster",
+    "Spikes": ".raster canvas",
     "Layers": "ip-job-layers tbody tr:nth-child(2)",
     "Profile": ".stack",
     "Attempts": "ip-job-attempts tbody tr",

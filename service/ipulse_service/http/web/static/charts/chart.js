@@ -2,7 +2,7 @@
 import { LitElement, html, nothing } from "../vendor.js";
 import { onTheme } from "../lib/theme.js";
 
-const NAMES = ["ink", "soft", "hair", "grid", "card", "c0", "s1", "s2", "s3", "s4", "s5", "s6", "s7", "s8"];
+const NAMES = ["ink", "soft", "hair", "grid", "card", "panel", "c0", "c1", "s1", "s2", "s3", "s4", "s5", "s6", "s7", "s8"];
 
 class Chart extends LitElement {
   static properties = { option: { attribute: false }, label: {}, events: { attribute: false }, failed: { state: true } };

@@ -18,13 +18,6 @@ export function tickTexts(ticks) {
   return ticks.map((tick) => tick.toFixed(decimals).replace("-", "−"));
 }
 
-/** Up to five round values from 0 on, with room for the last one itself. @param {number} last */
-export function ticksBelow(last) {
-  const power = 10 ** Math.floor(Math.log10(last || 1) - 1);
-  const step = [1, 2, 5, 10, 20, 50].map((digit) => digit * power).find((one) => last / one <= 5);
-  return Array.from({ length: 6 }, (_, at) => at * step).filter((tick) => tick < 0.75 * last);
-}
-
 /** A range with a little space above and below. */
 export function rangeOf(low, high) {
   if (low === null || high === null) return [0, 1];

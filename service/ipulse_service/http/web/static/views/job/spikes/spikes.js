@@ -2,10 +2,13 @@
 import { updateQuery } from "../../../app/router.js";
 import { number, percent } from "../../../lib/format.js";
 import "../../../charts/curve.js";
-import { histogram, raster } from "./raster.js";
+import { keptOption } from "../../../charts/chart.js";
+import { raster } from "../../../charts/raster.js";
+import { histogram } from "./histogram.js";
 import { Tab, documentOf, html, notYet } from "../tab.js";
 
 const MOST_OUTPUTS = 4; // of a regression that are drawn
+const MOST_HEIGHT = 260; // pixels
 const MOST_NAMED = 40; // neurons that a list names
 
 class Spikes extends Tab {
@@ -16,7 +19,7 @@ class Spikes extends Tab {
     const at = Math.max(0, file.samples.findIndex((one) => String(one.sample) === this.route?.query.get("sample")));
     const sample = file.samples[at];
     const panels = sample.spikes.map((spikes, layer) => ({
-      name: layer ? `layer ${layer}` : "input", rows: layer ? file.layers[layer - 1].neurons : file.input.channels, kind: layer ? `layer-${(layer - 1) % 8 + 1}` : "input",
+      name: layer ? `layer ${layer}` : "input", rows: layer ? file.layers[layer - 1].neurons : file.input.channels, color: layer ? `s${(layer - 1) % 8 + 1}` : "soft",
       steps: spikes.steps, ids: spikes.neurons,
     }));
     const times = sample.readout_membrane[0].map((_, step) => (step + 1) * file.step_ms);
@@ -30,11 +33,16 @@ class Spikes extends Tab {
         <span>${answer(sample)}</span>
       </div>
       <section class="card"><h2 class="visually-hidden">One sample</h2>${panels.map((panel) => html`<div class="panel"><h3>${panel.name} <span class="soft">${number(panel.rows)} neurons, ${number(panel.steps.length)} spikes</span></h3>
-        <canvas class="raster ${panel.kind}" role="img" aria-label="Spikes of ${panel.name} over ${number(file.steps)} steps" ${raster(panel, file)}></canvas></div>`)}
+        <ip-chart class="raster" .style=${`--height: ${heightOf(panel)}px`} label="Spikes of ${panel.name} over ${number(file.steps)} steps" .option=${this.picture(panel, file, sample)}></ip-chart></div>`)}
         <div class="panel"><ip-curve .series=${membranes(sample, times)} .x=${"time (ms)"} .name=${sample.targets ? "readout: membrane of each output, and its target" : "readout: membrane of each class"} .unit=${""}></ip-curve></div>
       </section>
       <section class="section"><h2>Firing rates <span class="soft">of ${number(file.measured_samples)} held-out samples</span></h2><div class="chart-grid">
         ${file.layers.map((layer) => this.rates(layer))}</div></section>`;
+  }
+
+  picture({ name, rows, color, steps, ids }, file, sample) {
+    const height = heightOf({ rows });
+    return keptOption(this, name, `${this.job.id}/${sample.sample}`, () => raster({ x: steps.map((step) => step + 0.5), y: ids, end: file.steps, rows, color, height }));
   }
 
   rates(layer) {
@@ -43,6 +51,8 @@ class Spikes extends Tab {
       <p class="small">${list("dead", layer.dead, layer.neurons)}<br>${list("saturated", layer.saturated, layer.neurons)}</p></figure>`;
   }
 }
+
+const heightOf = ({ rows }) => Math.max(44, Math.min(MOST_HEIGHT, Math.round(1.4 * rows)));
 
 function list(kind, neurons, all) {
   if (!neurons.length) return html`<span class="soft">No neuron is ${kind}.</span>`;
