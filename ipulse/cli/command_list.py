@@ -27,10 +27,9 @@ from ipulse.cli.commands.inputs.init import init
 from ipulse.cli.commands.inputs.nir import import_nir
 from ipulse.cli.commands.jobs.clone import clone, wait
 from ipulse.cli.commands.jobs.edit import edit
-from ipulse.cli.commands.jobs.ending_jobs import cancel, delete
+from ipulse.cli.commands.jobs.lifecycle import cancel, delete, pause, resume, retry, stop
 from ipulse.cli.commands.jobs.listing import list_jobs
 from ipulse.cli.commands.jobs.open import open_page
-from ipulse.cli.commands.jobs.pausing import pause, resume, retry, stop
 from ipulse.cli.commands.jobs.programs import push_program
 from ipulse.cli.commands.jobs.spec import print_fields, print_spec
 from ipulse.cli.commands.jobs.status import priority, status

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from ipulse.cli.commands.jobs.many_jobs import ChosenJobs
+from ipulse.cli.commands.jobs.many_jobs import Change, ChosenJobs
 from ipulse.cli.commands.jobs.status import print_jobs
 from ipulse.cli.exits import Exit
 from ipulse.cli.options import Address, addressed, with_options
@@ -52,7 +52,6 @@ def edit(
     many were changed. A job that a query finds and that cannot be changed so is left as it is,
     such as the priority of one that has ended.
     """
-    chosen.check()
     if name is not None and (chosen.query is not None or len(chosen.job_ids or ()) > 1):
         detail = "several jobs cannot get one name: give a single id"
         raise InvalidInput([Problem("/name", "several_jobs", detail)], detail)
@@ -85,7 +84,7 @@ def edit(
                 dry_run=dry_run,
             )
 
-        return chosen.change(client, "changed", one, many, _report)
+        return chosen.change(client, one, Change("edit", "changed", many), _report)
 
 
 def _report(jobs: Sequence[Job], as_json: bool) -> Exit:

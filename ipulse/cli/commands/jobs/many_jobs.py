@@ -1,16 +1,53 @@
-"""Changes of jobs that are named by ids or by a query."""
+"""Changes of several jobs: those that are named, or those that a query or filters find."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Annotated
+
+import typer
 
 from ipulse.cli.commands.jobs.status import print_jobs
 from ipulse.cli.exits import Exit
-from ipulse.cli.options import AsJSON, DryRun, JobIds, JobQuery
-from ipulse.cli.terminal import emit, jobs_text, say, show
+from ipulse.cli.options import AsJSON, DryRun, JobIds, JobQuery, Yes
+from ipulse.cli.terminal import confirm, emit, jobs_text, say, show
 from ipulse.client import BatchResult, Client, Job, JobSelection
+from ipulse.times import time_of
 from ipulse_core.errors import InvalidInput, Problem
+
+States = Annotated[
+    list[str] | None, typer.Option("--state", metavar="STATE", help="All jobs in this state.")
+]
+Devices = Annotated[
+    list[str] | None,
+    typer.Option("--device", metavar="KIND", help="All jobs for this kind of device."),
+]
+Labels = Annotated[
+    list[str] | None,
+    typer.Option("--label", metavar="NAME=VALUE", help="All jobs with this metadata."),
+]
+Fields = Annotated[
+    list[str] | None,
+    typer.Option("--field", metavar="POINTER=VALUE", help="All jobs with this value in the spec."),
+]
+CreatedAfter = Annotated[
+    str | None, typer.Option(metavar="TIME", help="All jobs submitted at this time or later.")
+]
+CreatedBefore = Annotated[
+    str | None, typer.Option(metavar="TIME", help="All jobs submitted before this time.")
+]
+Every = Annotated[bool, typer.Option("--all", help="All jobs, if there is no filter.")]
+
+
+@dataclass(frozen=True)
+class Change:
+    """What a command does to all jobs that are found."""
+
+    verb: str  # "cancel"
+    done: str  # "cancelled"
+    apply: Callable[[JobSelection, bool], BatchResult]  # True: only counts
 
 
 @dataclass(frozen=True)
@@ -22,35 +59,125 @@ class ChosenJobs:
     dry_run: DryRun = False
     as_json: AsJSON = False
 
-    def change(
-        self,
-        client: Client,
-        done: str,
-        one: Callable[[str], Job],
-        many: Callable[[JobSelection, bool], BatchResult],
-        report: Callable[[Sequence[Job], bool], Exit] = print_jobs,
-    ) -> Exit:
-        """Change the jobs and print them; of a query, how many were `done`."""
-        if self.query is None:
-            found = [client.find_id(job_id) for job_id in self.job_ids or ()]
-            return report([one(job_id) for job_id in dict.fromkeys(found)], self.as_json)
-        result = many(JobSelection(query=self.query, every=not self.query.strip()), self.dry_run)
-        if self.as_json:
-            emit(result.json)
-        elif not result.matched:
-            say("The query finds no jobs.")
-        elif self.dry_run:
-            found_states = (f"{count:,} {state}" for state, count in result.by_state.items())
-            show(f"{jobs_text(result.matched)}: {', '.join(found_states)}")
-        else:
-            show(f"{jobs_text(result.changed)} {done}, {result.unchanged:,} left unchanged")
-        return Exit.OK
+    def __post_init__(self) -> None:
+        self.selection()  # refuses what makes no sense before the command connects
 
-    def check(self) -> None:
-        """Raise InvalidInput unless there are either ids or a query."""
+    def selection(self) -> JobSelection | None:
+        """Return what finds the jobs; None: they are named.
+
+        Raises InvalidInput unless there are either ids or a query.
+        """
         if bool(self.job_ids) == (self.query is not None):
             detail = "give either ids of jobs, or -q QUERY"
             raise InvalidInput([Problem("/ID", "missing", detail)], detail)
-        if self.dry_run and self.query is None:
-            detail = "--dry-run counts the jobs that -q QUERY finds"
-            raise InvalidInput([Problem("/dry_run", "no_query", detail)], detail)
+        if self.query is None:
+            if self.dry_run:
+                detail = "--dry-run counts the jobs that -q QUERY finds"
+                raise InvalidInput([Problem("/dry_run", "no_query", detail)], detail)
+            return None
+        return JobSelection(query=self.query, every=not self.query.strip())
+
+    def named(self, client: Client) -> list[str]:
+        """Return the whole ids of the jobs that are named, each once."""
+        return list(dict.fromkeys(client.find_id(job_id) for job_id in self.job_ids or ()))
+
+    def change(
+        self,
+        client: Client,
+        one: Callable[[str], Job],
+        many: Change,
+        report: Callable[[Sequence[Job], bool], Exit] = print_jobs,
+    ) -> Exit:
+        """Change the jobs: print those that are named, and of those that are found how many."""
+        selection = self.selection()
+        if selection is not None:
+            return self.change_found(selection, many)
+        return report([one(job_id) for job_id in self.named(client)], self.as_json)
+
+    def change_found(self, selection: JobSelection, change: Change) -> Exit:
+        """Change the jobs that are found, and print how many; a dry run only counts them."""
+        if self.dry_run:
+            counted = change.apply(selection, True)
+            found = _states_text(counted)
+            if self.as_json:
+                emit(counted.json)
+            else:
+                show(jobs_text(counted.matched) + (f": {found}" if found else ""))
+            return Exit.OK
+        result = change.apply(self.confirmed(selection, change), False)
+        if self.as_json:
+            emit(result.json)
+            return Exit.OK
+        if not result.matched:
+            say("No jobs are found.")
+        show(f"{jobs_text(result.changed)} {change.done}, {result.unchanged:,} left unchanged")
+        return Exit.OK
+
+    def confirmed(self, selection: JobSelection, change: Change) -> JobSelection:
+        """Return what may be changed. What can be undone needs no question."""
+        return selection
+
+
+@dataclass(frozen=True)
+class FilteredJobs(ChosenJobs):
+    """The jobs that a command ends: ids, or filters, of which it asks before."""
+
+    state: States = None
+    device: Devices = None
+    label: Labels = None
+    field: Fields = None
+    created_after: CreatedAfter = None
+    created_before: CreatedBefore = None
+    every: Every = False
+    yes: Yes = False
+
+    def selection(self) -> JobSelection | None:
+        """Return the filters; None: the jobs are named.
+
+        Raises InvalidInput unless there is either an id or a filter. A dry run needs none.
+        """
+        selection = JobSelection(
+            states=tuple(self.state or ()),
+            devices=tuple(self.device or ()),
+            labels=tuple(self.label or ()),
+            fields=tuple(self.field or ()),
+            every=self.every,
+            query=self.query or "",
+            created_after=_time("created_after", self.created_after),
+            created_before=_time("created_before", self.created_before),
+        )
+        has_selection = selection != JobSelection()
+        if self.job_ids and (has_selection or self.dry_run):
+            detail = "give either ids, or filters"
+            raise InvalidInput([Problem("/ID", "id_and_filters", detail)], detail)
+        if not self.job_ids and not has_selection and not self.dry_run:
+            detail = "give the id of a job, a query, a filter such as --state queued, or --all"
+            raise InvalidInput([Problem("/ID", "missing", detail)], detail)
+        return None if self.job_ids else selection
+
+    def confirmed(self, selection: JobSelection, change: Change) -> JobSelection:
+        """Ask before the jobs are changed; return what finds only those that were counted."""
+        if self.yes:
+            return selection
+        counted = change.apply(selection, True)
+        if counted.matched:
+            what = f"{jobs_text(counted.matched)} ({_states_text(counted)})"
+            confirm(change.verb, what, self.yes)
+        if selection.created_before is None:
+            selection = replace(selection, created_before=counted.as_of)
+        return selection
+
+
+def _states_text(counted: BatchResult) -> str:
+    return ", ".join(f"{count:,} {state}" for state, count in counted.by_state.items())
+
+
+def _time(name: str, text: str | None) -> datetime | None:
+    """Read a time; without a time zone it is local."""
+    if text is None:
+        return None
+    try:
+        return time_of(text)
+    except ValueError:
+        detail = f"must be a time such as 2026-01-31 or 2026-01-31T12:00:00Z; got {text[:60]!r}"
+        raise InvalidInput([Problem(f"/{name}", "wrong_form", detail)], "no such time") from None

@@ -1,0 +1,117 @@
+"""cancel, delete, stop, pause, resume and retry."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ipulse.cli.commands.jobs.many_jobs import Change, ChosenJobs, FilteredJobs
+from ipulse.cli.exits import Exit
+from ipulse.cli.options import Address, addressed, with_options
+from ipulse.cli.terminal import confirm, emit, jobs_text, show
+from ipulse.client import Artifact, Client, Job
+from ipulse_core.errors import Conflict
+
+LISTED = 10  # jobs that a question names
+
+
+@addressed
+@with_options(FilteredJobs)
+def cancel(chosen: FilteredJobs, at: Address) -> Exit:
+    """Cancel jobs, or all jobs that pass the filters. Jobs that have ended do not change."""
+    with at.connect() as client:
+        return chosen.change(
+            client, client.cancel, Change("cancel", "cancelled", client.cancel_all)
+        )
+
+
+@addressed
+@with_options(FilteredJobs)
+def delete(chosen: FilteredJobs, at: Address) -> Exit:
+    """Delete jobs that have ended, or all such jobs that pass the filters, with their files.
+
+    It asks before, and needs --yes where nobody can be asked.
+    """
+    selection = chosen.selection()
+    with at.connect() as client:
+        if selection is None:
+            return _delete_named(client, chosen.named(client), chosen)
+        return chosen.change_found(selection, Change("delete", "deleted", client.delete_all))
+
+
+@addressed
+@with_options(ChosenJobs)
+def pause(chosen: ChosenJobs, at: Address) -> Exit:
+    """Pause jobs; a running job writes a checkpoint first."""
+    with at.connect() as client:
+        return chosen.change(client, client.pause, Change("pause", "paused", client.pause_all))
+
+
+@addressed
+@with_options(ChosenJobs)
+def resume(chosen: ChosenJobs, at: Address) -> Exit:
+    """Resume paused jobs from their last checkpoints."""
+    with at.connect() as client:
+        return chosen.change(client, client.resume, Change("resume", "resumed", client.resume_all))
+
+
+@addressed
+@with_options(ChosenJobs)
+def retry(chosen: ChosenJobs, at: Address) -> Exit:
+    """Queue failed jobs again under their ids; they resume from their last checkpoints.
+
+    Attempts and limits of time count anew. Jobs that were cancelled only because of the failure
+    wait again, and a trial of a sweep runs again. A job that succeeded or was cancelled is refused:
+    `ipulse continue` trains on, and `ipulse clone` submits the spec once more.
+    """
+    with at.connect() as client:
+        return chosen.change(client, client.retry, Change("retry", "retried", client.retry_all))
+
+
+@addressed
+@with_options(ChosenJobs)
+def stop(chosen: ChosenJobs, at: Address) -> Exit:
+    """Finish training now and keep the results; the job then succeeds (finished_early).
+
+    The training ends after its present step, is evaluated, and its results are stored. Follow it
+    with `ipulse watch`. To end a job without results, or one that waits, cancel it. With --json
+    the job is printed; of several jobs, an object with the list `jobs`; with -q, how many jobs
+    were asked to finish.
+    """
+    with at.connect() as client:
+        return chosen.change(
+            client, client.finish, Change("stop", "asked to finish", client.finish_all)
+        )
+
+
+def _delete_named(client: Client, job_ids: Sequence[str], chosen: FilteredJobs) -> Exit:
+    found = [(client.get(job_id), client.artifacts(job_id)) for job_id in job_ids]
+    lines = [_described(job, files) for job, files in found]
+    for job, _ in found:
+        if not job.state.is_terminal:
+            raise Conflict(f"{job.id} is {job.state.value}: cancel it before you delete it")
+    confirm("delete", _listed(lines), chosen.yes)
+    deleted = []
+    for (job, files), line in zip(found, lines, strict=True):
+        client.delete(job.id)
+        size = sum(file.size for file in files)
+        deleted.append({"deleted": job.id, "name": job.name, "files": len(files), "bytes": size})
+        if not chosen.as_json:
+            show(f"deleted {line}")
+    if chosen.as_json:
+        emit(deleted[0] if len(deleted) == 1 else {"jobs": deleted})
+    return Exit.OK
+
+
+def _described(job: Job, files: Sequence[Artifact]) -> str:
+    name = f" {job.name}" if job.name else ""
+    size = sum(file.size for file in files)
+    return f"{job.id}{name} ({job.state.value}), {len(files)} files, {size:,} bytes"
+
+
+def _listed(lines: Sequence[str]) -> str:
+    """Return one line as it is, and several below their number."""
+    if len(lines) == 1:
+        return lines[0]
+    more = [f"  and {len(lines) - LISTED} more"] if len(lines) > LISTED else []
+    shown = [f"  {line}" for line in lines[:LISTED]]
+    return "\n".join([f"{jobs_text(len(lines))}:", *shown, *more])
