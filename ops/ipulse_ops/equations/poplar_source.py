@@ -9,11 +9,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Dict
 
-from ipulse_core.equations.adjoint import BY_SPIKE, by_state
-from ipulse_core.equations.neuron import INPUT, NeuronEquations
-from ipulse_core.equations.step_program import state_output
 from ipulse_ops.equations.layer_equations import LayerEquations
-from ipulse_ops.equations.source import literal, statements
+from ipulse_ops.equations.source import Names, backward_lines, forward_lines, literal
 
 _TEMPLATES = Path(__file__).resolve().parent / "poplar"
 CODELETS_FILE, GRAPH_FILE = "codelets.cpp", "graph.cpp"
@@ -50,13 +47,24 @@ const bool passes = kTruncate == 0 || step % (kTruncate == 0 ? 1 : kTruncate) !=
 def poplar_sources(layer: LayerEquations) -> Dict[str, str]:
     """Return the texts of the codelets and of the host part by their file names."""
     neuron = layer.neuron
+    names = Names(
+        current="current[at]",
+        before="states[before + {0} * neurons + n]",
+        after="states[after + {0} * neurons + n]",
+        by_spike="bySpikes[at] + received[n]" if layer.recurrent else "bySpikes[at]",
+        by_current="byCurrent[at]",
+        by_parameter="byParameters[{0} * neurons + n]",
+        counts_trained=False,
+    )
+    # The forward vertex of a recurrent layer adds what its neurons send.
+    forward = names._replace(current="total[at]") if layer.recurrent else names
     marks = {
         "STATES": str(len(neuron.states)),
         "PARAMETERS": str(max(1, len(neuron.parameters))),
         "TRUNCATE": str(layer.truncate or 0),
         "INITIAL": ", ".join(map(literal, neuron.initial)),
-        "FORWARD": _forward(layer),
-        "BACKWARD": _backward(layer),
+        "FORWARD": "\n".join(forward_lines(layer, forward, _INDENT)),
+        "BACKWARD": "\n".join(backward_lines(layer, names, _INDENT)),
         "RECURRENT": "true" if layer.recurrent else "false",
         **(_RECURRENT if layer.recurrent else dict.fromkeys(_RECURRENT, "")),
     }
@@ -67,44 +75,3 @@ def poplar_sources(layer: LayerEquations) -> Dict[str, str]:
             text = text.replace(f"/*{mark}*/", value)
         found[name] = text
     return found
-
-
-def _forward(layer: LayerEquations) -> str:
-    names = _inputs(layer.neuron)
-    if layer.recurrent:
-        names[INPUT] = "total[at]"
-    lines = statements(layer.forward, names, _INDENT)
-    outputs = layer.forward.outputs
-    lines.append(f"{_INDENT}x[at] = v{outputs['x']};")
-    for index in range(len(layer.neuron.states)):
-        place = f"after + {index} * neurons + n"
-        lines.append(f"{_INDENT}states[{place}] = v{outputs[state_output(index)]};")
-    return "\n".join(lines)
-
-
-def _backward(layer: LayerEquations) -> str:
-    neuron, outputs = layer.neuron, layer.backward.outputs
-    names = {**_inputs(neuron), BY_SPIKE: "bySpikes[at]"}
-    if layer.recurrent:
-        names[BY_SPIKE] += " + received[n]"
-    for index in range(len(neuron.states)):
-        names[by_state(index)] = f"carry[{index} * neurons + n]"
-    lines = statements(layer.backward, names, _INDENT)
-    lines.append(f"{_INDENT}byCurrent[at] = v{outputs[INPUT]};")
-    for index in range(len(neuron.states)):
-        number = outputs[state_output(index)]
-        lines.append(f"{_INDENT}carry[{index} * neurons + n] = v{number};")
-    for index, parameter in enumerate(neuron.parameters):
-        if parameter.is_trained:
-            place = f"byParameters[{index} * neurons + n]"
-            lines.append(f"{_INDENT}{place} += v{outputs[parameter.name]};")
-    return "\n".join(lines)
-
-
-def _inputs(neuron: NeuronEquations) -> Dict[str, str]:
-    names = {INPUT: "current[at]"}
-    for index, state in enumerate(neuron.states):
-        names[state] = f"states[before + {index} * neurons + n]"
-    for index, parameter in enumerate(neuron.parameters):
-        names[parameter.name] = f"parameters[{index} * neurons + n]"
-    return names

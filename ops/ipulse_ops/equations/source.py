@@ -1,11 +1,11 @@
-"""Prints the C++ of a layer from its instructions.
+"""Prints the C++ of a layer from its instructions, for CPUs and for tiles (poplar_source.py).
 
 Nothing that a user wrote is printed: names are numbered, and constants are hexadecimal floats.
 """
 
 from __future__ import annotations
 
-from typing import Dict, List, Mapping, Sequence
+from typing import Dict, List, Mapping, NamedTuple, Sequence
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from ipulse_ops.equations.layer_equations import LayerEquations
 
 GENERATOR = 1  # raise it when equal instructions give other results
 
+_CARRY = "carry[{0} * neurons + n]"  # the gradient by a state
 _EXPRESSIONS = {
     "add": "{0} + {1}",
     "subtract": "{0} - {1}",
@@ -72,30 +73,77 @@ def statements(program: StepProgram, inputs: Mapping[str, str], indent: str) -> 
     return lines
 
 
+class Names(NamedTuple):
+    """How the source of a layer names what a neuron reads and writes, as C++ expressions.
+
+    {0} is the number of a state or a parameter.
+    """
+
+    current: str
+    before: str  # a state before the step
+    after: str  # a state after the step
+    by_spike: str
+    by_current: str
+    by_parameter: str  # of a parameter, counted as `parameters` or as `trained` says
+    counts_trained: bool  # whether by_parameter counts trained parameters alone
+
+
+def forward_lines(layer: LayerEquations, names: Names, indent: str) -> List[str]:
+    """Return the statements of a neuron's step."""
+    inputs = _inputs(layer.neuron, names)
+    outputs = layer.forward.outputs
+    lines = statements(layer.forward, inputs, indent)
+    lines.append(f"{indent}x[at] = v{outputs['x']};")
+    for index in range(len(layer.neuron.states)):
+        lines.append(f"{indent}{names.after.format(index)} = v{outputs[state_output(index)]};")
+    return lines
+
+
+def backward_lines(layer: LayerEquations, names: Names, indent: str) -> List[str]:
+    """Return the statements of the adjoint of a neuron's step."""
+    neuron, outputs = layer.neuron, layer.backward.outputs
+    inputs = {**_inputs(neuron, names), BY_SPIKE: names.by_spike}
+    inputs.update((by_state(at), _CARRY.format(at)) for at in range(len(neuron.states)))
+    lines = statements(layer.backward, inputs, indent)
+    lines.append(f"{indent}{names.by_current} = v{outputs[INPUT]};")
+    for index in range(len(neuron.states)):
+        lines.append(f"{indent}{_CARRY.format(index)} = v{outputs[state_output(index)]};")
+    counted = neuron.trained if names.counts_trained else neuron.parameters
+    for index, parameter in enumerate(counted):
+        if parameter.is_trained:
+            place = names.by_parameter.format(index)
+            lines.append(f"{indent}{place} += v{outputs[parameter.name]};")
+    return lines
+
+
+def _inputs(neuron: NeuronEquations, names: Names) -> Dict[str, str]:
+    found = {INPUT: names.current}
+    for index, state in enumerate(neuron.states):
+        found[state] = names.before.format(index)
+    for index, parameter in enumerate(neuron.parameters):
+        found[parameter.name] = f"parameters[{index} * neurons + n]"
+    return found
+
+
 def kernel_source(layer: LayerEquations) -> str:
     """Return the source of the two functions of kernel.py."""
-    neuron = layer.neuron
-    names = _inputs(neuron)
-    forward = statements(layer.forward, names, " " * 8)
-    forward.append(f"        x[at] = v{layer.forward.outputs['x']};")
-    checked = [f"v{layer.forward.outputs['x']}"]
-    for index in range(len(neuron.states)):
-        number = layer.forward.outputs[state_output(index)]
-        forward.append(f"        after[{index} * neurons + n] = v{number};")
-        checked.append(f"v{number}")
-    forward.append(f"        bad |= {_not_finite(checked)};")
-    names[BY_SPIKE] = "by_spikes[at] + received[n]" if layer.recurrent else "by_spikes[at]"
-    names.update((by_state(at), f"carry[{at} * neurons + n]") for at in range(len(neuron.states)))
-    backward = statements(layer.backward, names, " " * 8)
-    outputs = layer.backward.outputs
-    backward.append(f"        by_current[at] = v{outputs[INPUT]};")
-    for index in range(len(neuron.states)):
-        number = outputs[state_output(index)]
-        backward.append(f"        carry[{index} * neurons + n] = v{number};")
-    for place, parameter in enumerate(neuron.trained):
-        backward.append(f"        sums[{place} * neurons + n] += v{outputs[parameter.name]};")
-    checked = [f"v{outputs[name]}" for name in (INPUT, *(each.name for each in neuron.trained))]
-    backward.append(f"        bad |= {_not_finite(checked)};")
+    neuron, indent = layer.neuron, " " * 8
+    names = Names(
+        current="current[at]",
+        before="before[{0} * neurons + n]",
+        after="after[{0} * neurons + n]",
+        by_spike="by_spikes[at] + received[n]" if layer.recurrent else "by_spikes[at]",
+        by_current="by_current[at]",
+        by_parameter="sums[{0} * neurons + n]",
+        counts_trained=True,
+    )
+    stepped, by = layer.forward.outputs, layer.backward.outputs
+    computed = ["x", *map(state_output, range(len(neuron.states)))]
+    forward = forward_lines(layer, names, indent)
+    forward.append(f"{indent}bad |= {_not_finite([f'v{stepped[name]}' for name in computed])};")
+    checked = [INPUT, *(parameter.name for parameter in neuron.trained)]
+    backward = backward_lines(layer, names, indent)
+    backward.append(f"{indent}bad |= {_not_finite([f'v{by[name]}' for name in checked])};")
     return TEMPLATE.format(
         functions=FUNCTIONS,
         states=len(neuron.states),
@@ -111,12 +159,3 @@ def kernel_source(layer: LayerEquations) -> str:
 def _not_finite(values: Sequence[str]) -> str:
     """Return what is 1 if one of the values is not finite, in one test: compilers vectorise it."""
     return f"not_finite({' + '.join(f'({each} - {each})' for each in values)})"
-
-
-def _inputs(neuron: NeuronEquations) -> Dict[str, str]:
-    names = {INPUT: "current[at]"}
-    for index, state in enumerate(neuron.states):
-        names[state] = f"before[{index} * neurons + n]"
-    for index, parameter in enumerate(neuron.parameters):
-        names[parameter.name] = f"parameters[{index} * neurons + n]"
-    return names
