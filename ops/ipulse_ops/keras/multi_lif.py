@@ -19,7 +19,7 @@ from ipulse_ops.keras.weights_in_use import (
 )
 from ipulse_ops.lif.cpu.tensorflow_op import MEMORIES
 from ipulse_ops.lif.poplar.attributes import Placement
-from ipulse_ops.lif.run_options import LIFOutputs, OnLayer, check_states
+from ipulse_ops.lif.run_options import LIFOutputs, OnLayer, RunOptions, check_states
 from ipulse_ops.lif.tensorflow_op import BACKENDS, run_network
 from ipulse_ops.lif.weights import weight_shapes
 from ipulse_ops.quantisation import Quantising, quantisation_of
@@ -124,11 +124,8 @@ class SequenceLayer(NetworkLayer):
         weights = self._weights_in_use(bool(training))
         if self.input_scale != 1:
             weights[0] = weights[0] * self.input_scale
-        outputs = run_network(
-            self.network,
-            weights,
-            ids,
-            counts,
+        options = RunOptions(
+            backend=self.backend,
             threads=self.threads,
             keep=training is None or bool(training),
             constants=self.constants_in_use(),
@@ -139,11 +136,11 @@ class SequenceLayer(NetworkLayer):
             states_dtype=self.states_dtype,
             stochastic_rounding=self.stochastic_rounding,
             return_membranes=self.return_membranes,
-            backend=self.backend,
             placement=self.placement,
             tiles_per_ipu=self.tiles_per_ipu,
             on_layer=self.on_layer,
         )
+        outputs = run_network(self.network, weights, ids, counts, options)
         return outputs if self.time_major else tf.nest.map_structure(_swapped, outputs)
 
     def _next_mask(self, seed: Optional[Any]) -> Optional[Any]:

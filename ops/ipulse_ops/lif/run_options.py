@@ -28,8 +28,33 @@ class LIFOutputs(NamedTuple):
 
 @dataclass(frozen=True)
 class RunOptions:
-    """The arguments of `run_network` besides the network, its weights and its input spikes."""
+    """How `run_network` runs a network.
 
+    backend: a name in ipulse_ops.lif.tensorflow_op.BACKENDS. "numpy" runs the float64 reference,
+        slowly and without a compiler; "emulator" runs the Poplar op on emulated IPUs of
+        `tiles_per_ipu` tiles, "ipu" on the IPUs of Graphcore's TensorFlow, both with a `placement`.
+    threads: 0 for all processors that the process may use; results do not depend on it.
+    arch: mask of CPU features to use, None for all of this machine's.
+    keep: False saves the backward pass's memory; computing a gradient is then an error.
+    constants: one mapping per layer and the readout: float32 tensors `[neurons]` that replace its
+        "decay", "threshold", "synapse_decay", "adaptation_decay", "adaptation_strength" or
+        "second_threshold". All but the last receive a gradient.
+    seed: seed of the policy "cyclic", 0 to 2^64 - 1 or an int64 tensor.
+    dropout_seed: seed of the layers' dropout, as `seed`, in training, where each step has another
+        one; None receives every spike.
+    memory: what is stored for the backward pass: "slots", the membranes that carry gradient;
+        "recompute", the spikes alone, from which the layers are run again.
+    weights_dtype: "bfloat16" rounds the matrices to it before the run; their packed copies then
+        take two bytes per weight. All else stays float32.
+    states_dtype: "float16" stores membranes and synapses in two bytes between time steps, rounded
+        to the nearest number or, with `stochastic_rounding`, at random by `seed`; sums, gradients
+        and outputs are float32. Only the Poplar op has it.
+    return_membranes: True adds the hidden layers' membranes to the outputs.
+    on_layer: called with the number of each layer, from 0, before it is run alone: with dropout,
+        residual additions or delays.
+    """
+
+    backend: str = "cpu"
     threads: int = 0
     arch: Optional[int] = None
     keep: bool = True

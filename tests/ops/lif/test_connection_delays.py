@@ -15,6 +15,7 @@ from ipulse_ops.lif.network import LIF, LeakyReadout, Network
 from ipulse_ops.lif.poplar.attributes import UnsupportedNetwork
 from ipulse_ops.lif.reference import network_pass as reference
 from ipulse_ops.lif.reference import senders
+from ipulse_ops.lif.run_options import RunOptions
 from ipulse_ops.lif.tensorflow_op import run_network
 from ipulse_ops.lif.weights import weight_shapes
 from ipulse_ops.reference import connection_delays
@@ -92,7 +93,8 @@ def arrays(problem: Problem, seed: Any = SEED, **options: Any) -> List[np.ndarra
     with tf.GradientTape() as tape:
         tape.watch([*weights, ids])
         out = run_network(
-            *(problem.network, weights, ids, problem.counts), dropout_seed=seed, **options
+            *(problem.network, weights, ids, problem.counts),
+            RunOptions(dropout_seed=seed, **options),
         )
         loss = tf.reduce_sum(out.membrane * problem.grad_membrane)
         for slots, grad in zip(out.spike_ids, problem.grad_spikes):

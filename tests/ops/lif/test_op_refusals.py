@@ -10,6 +10,7 @@ import tensorflow as tf
 
 from ipulse_ops.keras.multi_lif import MultiLIF
 from ipulse_ops.lif.network import LIF, LeakyReadout, Network
+from ipulse_ops.lif.run_options import RunOptions
 from ipulse_ops.lif.tensorflow_op import run_network
 from tests.ops.lif.conftest import NETWORK
 from tests.ops.lif.test_tensorflow_op import gradient
@@ -86,16 +87,18 @@ class TestBadInput:
         spikes = np.zeros((1, 1, 1), np.int32), np.ones((1, 1), np.int32)
         given = [{name: np.full(3, value, np.float32)}, {}]
         with pytest.raises(INVALID, match=message):
-            run_network(network, weights, *spikes, backend=backend, constants=given)
+            run_network(network, weights, *spikes, RunOptions(backend=backend, constants=given))
         given[0][name] = given[0][name][:2]
         with pytest.raises(ValueError, match=rf"constants\[0\]: {name} must have|has no gain"):
-            run_network(network, weights, *spikes, backend=backend, constants=given)
+            run_network(network, weights, *spikes, RunOptions(backend=backend, constants=given))
 
     @pytest.mark.parametrize("name", ["backend", "memory", "weights_dtype", "threads"])
     def test_unknown_options(self, problem: Problem, name: str) -> None:
         options = {name: "all"}
         with pytest.raises(ValueError, match=f"{name} must be .*all"):
-            run_network(NETWORK, problem.weights, problem.ids, problem.counts, **options)
+            run_network(
+                NETWORK, problem.weights, problem.ids, problem.counts, RunOptions(**options)
+            )
 
     @pytest.mark.parametrize(
         ("options", "message"),
@@ -108,7 +111,9 @@ class TestBadInput:
         self, problem: Problem, options: Dict[str, Any], message: str
     ) -> None:
         with pytest.raises(ValueError, match=message):
-            run_network(NETWORK, problem.weights, problem.ids, problem.counts, **options)
+            run_network(
+                NETWORK, problem.weights, problem.ids, problem.counts, RunOptions(**options)
+            )
         with pytest.raises(ValueError, match=message):
             MultiLIF(**vars(NETWORK), **options)
 

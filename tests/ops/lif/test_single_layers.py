@@ -12,6 +12,7 @@ import tensorflow as tf
 from ipulse_ops.lif.cpu import native
 from ipulse_ops.lif.network import LIF, LeakyReadout, Network
 from ipulse_ops.lif.poplar.attributes import UnsupportedNetwork
+from ipulse_ops.lif.run_options import RunOptions
 from ipulse_ops.lif.tensorflow_op import run_network
 from tests.ops.lif.variants import residual_network, varied, with_gradient_only
 from tests.ops.strategies import Problem, random_problem
@@ -47,7 +48,8 @@ def arrays(problem: Problem, seed: Optional[int] = SEED, **options: Any) -> List
     with tf.GradientTape() as tape:
         tape.watch([*weights, ids])
         out = run_network(
-            *(problem.network, weights, ids, problem.counts), dropout_seed=seed, **options
+            *(problem.network, weights, ids, problem.counts),
+            RunOptions(dropout_seed=seed, **options),
         )
         loss = tf.reduce_sum(out.membrane * problem.grad_membrane)
         for slots, grad in zip(out.spike_ids, problem.grad_spikes):
@@ -135,7 +137,9 @@ def test_a_dropped_neuron_is_not_heard_and_the_rest_is_louder() -> None:
     ids = np.tile(np.arange(2, dtype=np.int32), (1, 200, 1))
     counts = np.full((1, 200), 2, np.int32)
     weights = [np.array([[1.0], [10.0]], np.float32)]
-    dropped = run_network(network, weights, ids, counts, dropout_seed=1).membrane.numpy()
+    dropped = run_network(
+        network, weights, ids, counts, RunOptions(dropout_seed=1)
+    ).membrane.numpy()
     assert set(dropped.ravel()) == {0.0, 2.0, 20.0, 22.0}
     evaluated = run_network(network, weights, ids, counts).membrane.numpy()
     assert set(evaluated.ravel()) == {11.0}
@@ -147,10 +151,10 @@ def test_layers_draw_different_offsets() -> None:
     network = Network(inputs=30, layers=(layer, layer), readout=LeakyReadout(neurons=1))
     ids, counts = np.zeros((20, 4, 1), np.int32), np.ones((20, 4), np.int32)
     weights = [np.ones((30, 30), np.float32)] * 2 + [np.ones((30, 1), np.float32)]
-    out = run_network(network, weights, ids, counts, dropout_seed=0)
+    out = run_network(network, weights, ids, counts, RunOptions(dropout_seed=0))
     first, second = (np.asarray(slots) for slots in out.spike_ids)
     assert not np.array_equal(first, second)
-    again = run_network(network, weights, ids, counts, dropout_seed=0)
+    again = run_network(network, weights, ids, counts, RunOptions(dropout_seed=0))
     np.testing.assert_array_equal(second, again.spike_ids[1])
 
 

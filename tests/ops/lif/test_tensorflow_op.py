@@ -12,6 +12,7 @@ import tensorflow as tf
 
 from ipulse_ops.lif.cpu import arrays, native
 from ipulse_ops.lif.network import LIF, LeakyReadout, Network
+from ipulse_ops.lif.run_options import RunOptions
 from ipulse_ops.lif.tensorflow_op import LIFOutputs, run_network
 from tests.ops.lif.conftest import NETWORK
 from tests.ops.strategies import Problem
@@ -212,7 +213,7 @@ class TestGradient:
         weights = [tf.constant(matrix) for matrix in problem.weights]
         with tf.GradientTape() as tape:
             tape.watch(weights)
-            out = run_network(NETWORK, weights, problem.ids, problem.counts, keep=False)
+            out = run_network(NETWORK, weights, problem.ids, problem.counts, RunOptions(keep=False))
         np.testing.assert_array_equal(out.membrane, kernel(problem)[0].membrane)
         with pytest.raises(tf.errors.InvalidArgumentError, match="stored nothing"):
             tape.gradient(out.membrane, weights)

@@ -8,6 +8,7 @@ import tensorflow as tf
 
 from ipulse_ops.lif.network import LIF, LeakyReadout, Network
 from ipulse_ops.lif.reference import network_pass
+from ipulse_ops.lif.run_options import RunOptions
 from ipulse_ops.lif.tensorflow_op import run_network
 from ipulse_ops.lif.weights import weight_shapes
 from ipulse_ops.training.membrane_bounds import membrane_bound
@@ -46,7 +47,9 @@ def test_gradients_of_the_weights_are_the_references(layer: int, memory: str) ->
 
     variables = [tf.Variable(each) for each in weights]
     with tf.GradientTape() as tape:
-        out = run_network(network, variables, ids, counts, memory=memory, return_membranes=True)
+        out = run_network(
+            network, variables, ids, counts, RunOptions(memory=memory, return_membranes=True)
+        )
         penalty = membrane_bound([*out.membranes, out.membrane][layer], LOW, HIGH)
     zero = tf.UnconnectedGradients.ZERO  # of the layers after the bound one
     found = tape.gradient(penalty, variables, unconnected_gradients=zero)

@@ -10,6 +10,7 @@ import pytest
 from ipulse_ops.keras import MultiLIF
 from ipulse_ops.lif.network import LIF, Network
 from ipulse_ops.lif.poplar.attributes import Placement, UnsupportedNetwork
+from ipulse_ops.lif.run_options import RunOptions
 from ipulse_ops.lif.tensorflow_op import run_network
 from tests.ops.lif import test_connection_delays
 from tests.ops.lif.test_single_layers import arrays, dropping
@@ -102,7 +103,5 @@ def test_several_ipus_are_refused() -> None:
     with pytest.raises(UnsupportedNetwork, match="on one IPU; got 2"):
         run_network(
             *(network, [np.ones((2, 2), np.float32)], ids, counts),
-            backend="emulator",
-            placement=Placement(ipus=2),
-            tiles_per_ipu=8,
+            RunOptions(backend="emulator", placement=Placement(ipus=2), tiles_per_ipu=8),
         )
