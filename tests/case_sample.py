@@ -1,4 +1,7 @@
-"""Which cases of tests with many `make test` runs; `make verify` runs the others."""
+"""Which cases of tests with many `make test` runs; `make verify` runs the others.
+
+`.ci/run` runs one slice of the others after another (scripts/rotation).
+"""
 
 from __future__ import annotations
 
@@ -27,6 +30,15 @@ def outside_sample(items: Iterable[pytest.Item]) -> list[pytest.Item]:
         kept[test] += 1
         seen |= values
     return left_out
+
+
+def in_slice(items: Iterable[pytest.Item], rotation: str) -> list[pytest.Item]:
+    """Return the cases of one slice: those of "3/8" are the fourth eighth.
+
+    A case stays in its slice whatever other cases there are.
+    """
+    at, _, count = rotation.partition("/")
+    return [item for item in items if _in_mixed_order(item) % int(count) == int(at)]
 
 
 def _in_mixed_order(item: pytest.Item) -> int:

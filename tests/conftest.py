@@ -9,9 +9,8 @@ import sys
 import pytest
 from hypothesis import HealthCheck, settings
 
-from .case_sample import outside_sample
+from .case_sample import in_slice, outside_sample
 from .example_seed import SEED
-from .ops.repeated import examples
 
 # `make test` has the same examples for everybody, `make verify` new ones (tests/example_seed.py).
 # How long an example takes says how busy the machine is, so that no test fails for its time.
@@ -19,7 +18,7 @@ from .ops.repeated import examples
 EXAMPLES = int(os.environ.get("IPULSE_EXAMPLES", "100"))
 settings.register_profile(
     "ipulse",
-    examples(EXAMPLES),
+    max_examples=EXAMPLES,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow],
     print_blob=True,
@@ -41,27 +40,32 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(tryfirst=True)  # before pytest selects by `-m` and `-k`
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave some cases of tests with many to `make verify`. With ALL_CASES=1 all run.
+    """Choose the cases of a run: the sample of `make test`, a slice of the others, or all.
 
-    Property tests are part of `make verify`, too, where they get new examples. Python 3.8 repeats
-    what it or its TensorFlow and NumPy have a part in.
+    Property tests are part of `make verify`, too, where they get new examples. Python 3.8 runs only
+    the tests with the marker `old_python`: what it or its TensorFlow and NumPy have a part in.
     """
+    if sys.version_info < (3, 10):
+        _keep(config, items, [item for item in items if item.get_closest_marker("old_python")])
     if SEED is not None:
         for item in items:
             if draws_examples(item):
                 item.add_marker(pytest.mark.verify)
-    if sys.version_info >= (3, 11):
-        if os.environ.get("ALL_CASES", "0") == "0":
-            candidates = [item for item in items if not item.get_closest_marker("verify")]
-            for item in outside_sample(candidates):
-                item.add_marker(pytest.mark.verify)
-    else:
-        kept = [item for item in items if not item.get_closest_marker("same_on_every_python")]
-        if os.environ.get("ALL_CASES", "0") == "0":
-            kept = _one_case_of_each(kept)
-        ids = {item.nodeid for item in kept}
-        config.hook.pytest_deselected(items=[item for item in items if item.nodeid not in ids])
-        items[:] = kept
+    rotation = os.environ.get("IPULSE_ROTATION")
+    if rotation is None and os.environ.get("ALL_CASES", "0") != "0":
+        return
+    others = outside_sample(item for item in items if not item.get_closest_marker("verify"))
+    if rotation is not None:
+        _keep(config, items, in_slice(others, rotation))
+        return
+    for item in others:
+        item.add_marker(pytest.mark.verify)
+
+
+def _keep(config: pytest.Config, items: list[pytest.Item], kept: list[pytest.Item]) -> None:
+    ids = {item.nodeid for item in kept}
+    config.hook.pytest_deselected(items=[item for item in items if item.nodeid not in ids])
+    items[:] = [item for item in items if item.nodeid in ids]
 
 
 def draws_examples(item: pytest.Item) -> bool:
@@ -77,15 +81,6 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     failed = {report.nodeid.partition("[")[0] for report in terminalreporter.getreports("failed")}
     for test in sorted(failed):
         terminalreporter.write_line(f"again: IPULSE_SEED={SEED} make verify ARGS='{test}'")
-
-
-def _one_case_of_each(items: list[pytest.Item]) -> list[pytest.Item]:
-    """Return the middle case of each test: the first and the last are often the edges."""
-    cases: dict[str, list[pytest.Item]] = {}
-    for item in items:
-        cases.setdefault(item.nodeid.partition("[")[0], []).append(item)
-    ids = {of[len(of) // 2].nodeid for of in cases.values()}
-    return [item for item in items if item.nodeid in ids]
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:

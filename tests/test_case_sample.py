@@ -4,7 +4,7 @@ from itertools import product
 from types import SimpleNamespace
 from typing import Any
 
-from .case_sample import outside_sample
+from .case_sample import in_slice, outside_sample
 
 SIZES = (1, 7, 9, 33)
 MASKS = ("scalar", "avx2", "avx512")
@@ -62,3 +62,18 @@ def test_has_as_many_cases_as_a_marker_says() -> None:
     kept = sample_of(marked + others)
     assert len(kept) == 2 + len(SIZES)
     assert kept[2:] == others
+
+
+def test_every_case_is_in_one_slice() -> None:
+    cases = combinations("a.py::test")
+    slices = [in_slice(cases, f"{at}/8") for at in range(8)]
+    assert sorted(item.nodeid for part in slices for item in part) == sorted(
+        item.nodeid for item in cases
+    )
+
+
+def test_a_slice_does_not_depend_on_other_cases() -> None:
+    cases = combinations("a.py::test")
+    kept = {item.nodeid for item in in_slice(cases, "3/8")}
+    few = {item.nodeid for item in in_slice(cases[::2], "3/8")}
+    assert few == kept & {item.nodeid for item in cases[::2]}

@@ -15,7 +15,6 @@ def captured(*chunks: bytes) -> list[str]:
     return [event.message for event in [*events, *output.end()]]
 
 
-@pytest.mark.same_on_every_python
 @given(st.lists(st.binary(max_size=200), max_size=20))
 def test_any_bytes_become_events_that_the_service_accepts(chunks: list[bytes]) -> None:
     from ipulse.events import parse_event  # needs Python 3.10
@@ -27,7 +26,6 @@ def test_any_bytes_become_events_that_the_service_accepts(chunks: list[bytes]) -
 
 
 @given(st.text(st.characters(codec="utf-8", exclude_categories=["Cc"]), max_size=200), st.data())
-@pytest.mark.same_on_every_python
 def test_where_the_reads_fall_does_not_matter(text: str, data: st.DataObject) -> None:
     whole = "\n".join(text.split("x")).encode()
     cut = data.draw(st.integers(0, len(whole)))

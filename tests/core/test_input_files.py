@@ -60,6 +60,7 @@ def hub_cache(place: Path, files: Dict[str, str]) -> Path:
     return snapshot
 
 
+@pytest.mark.old_python
 def test_links_in_a_mixed_folder_are_followed_and_counted(tmp_path: Path) -> None:
     folder = write(tmp_path / "data", "Train/0/a.bin", "store/b.bin", "store/c.bin")
     (folder / "Train/0/b.bin").symlink_to("../../store/b.bin")

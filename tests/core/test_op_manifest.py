@@ -62,6 +62,7 @@ def with_weight(**changes: Any) -> bytes:
     return json.dumps({**MANIFEST, "weights": [weight], "gradients": ["x", "w"]}).encode()
 
 
+@pytest.mark.old_python
 def test_an_op_gets_its_weights_behind_its_inputs() -> None:
     found = parse_manifest(with_weight(maximum=2), lambda _: True)
     assert [tensor.name for tensor in found.entering] == ["x", "w"]

@@ -52,6 +52,7 @@ def folder_of(place: Path) -> Path:
     return place
 
 
+@pytest.mark.old_python
 def test_equal_folders_give_equal_bytes(tmp_path: Path) -> None:
     first = packed(folder_of(tmp_path / "one"))
     other = folder_of(tmp_path / "two")
@@ -62,6 +63,7 @@ def test_equal_folders_give_equal_bytes(tmp_path: Path) -> None:
     assert packed(other) != first
 
 
+@pytest.mark.old_python
 def test_what_was_packed_is_unpacked(tmp_path: Path) -> None:
     content = packed(folder_of(tmp_path / "one"))
     path = tmp_path / "package.tar"

@@ -10,8 +10,6 @@ import pytest
 
 from poplar_emulator import pva
 
-pytestmark = pytest.mark.same_on_every_python
-
 FIRSTS = ["first"] * 3
 
 

@@ -10,8 +10,6 @@ from typing import Callable, Dict, List, Tuple
 import numpy as np
 import pytest
 
-pytestmark = pytest.mark.same_on_every_python
-
 
 def numbers(output: str) -> Dict[str, List[float]]:
     lines = [line.split(":") for line in output.splitlines()]

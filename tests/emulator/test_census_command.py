@@ -8,8 +8,6 @@ import pytest
 
 from poplar_emulator.census import FileResult, main, table
 
-pytestmark = pytest.mark.same_on_every_python
-
 CODELET = """
 #include <poplar/Vertex.hpp>
 class Add : public poplar::Vertex {

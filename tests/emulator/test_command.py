@@ -23,7 +23,6 @@ def run(*arguments: object) -> subprocess.CompletedProcess[str]:
     )
 
 
-@pytest.mark.same_on_every_python
 def test_a_program_runs_and_its_profile_follows() -> None:
     done = run(EXAMPLES / "leaky_neurons.cpp", "--codelets", EXAMPLES / "leaky_codelets.cpp")
     assert done.returncode == 0, done.stderr
@@ -32,7 +31,6 @@ def test_a_program_runs_and_its_profile_follows() -> None:
     assert "Total cycles:" in profile
 
 
-@pytest.mark.same_on_every_python
 def test_arguments_and_exit_status_pass_through(tmp_path: Path) -> None:
     source = tmp_path / "program.cpp"
     source.write_text(
@@ -43,6 +41,7 @@ def test_arguments_and_exit_status_pass_through(tmp_path: Path) -> None:
     assert (done.returncode, done.stdout) == (7, "--flag\n")
 
 
+@pytest.mark.old_python
 def test_an_error_names_the_place_and_the_program(tmp_path: Path) -> None:
     source = tmp_path / "program.cpp"
     source.write_text("int main() { return missing; }\n")
@@ -69,7 +68,6 @@ def test_a_missing_file_is_named(capsys: pytest.CaptureFixture[str]) -> None:
     assert "no-such-file.cpp: no such file" in capsys.readouterr().err
 
 
-@pytest.mark.same_on_every_python
 def test_an_uncaught_exception_is_reported(tmp_path: Path) -> None:
     program = tmp_path / "throws.cpp"
     program.write_text(

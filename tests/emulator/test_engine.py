@@ -9,8 +9,6 @@ import pytest
 
 from ipulse_core.build_cache.toolchain import compiler, run_compiler
 
-pytestmark = pytest.mark.same_on_every_python
-
 # The output of each case of programs/engine.cpp.
 RESULTS: Dict[str, List[str]] = {
     "views": [

@@ -10,13 +10,13 @@ from typing import Callable, Dict, List, Tuple
 import numpy as np
 import pytest
 
-from tests.emulator.conftest import compile_program
+from tests.emulator.compiled import compile_program
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples" / "poplar"
 
 
-def run_example(name: str, directory: Path, environment: Dict[str, str], *arguments: str) -> str:
-    binary = compile_program(EXAMPLES / f"{name}.cpp", directory / name)
+def run_example(name: str, environment: Dict[str, str], *arguments: str) -> str:
+    binary = compile_program(EXAMPLES / f"{name}.cpp")
     done = subprocess.run(
         [str(binary), *arguments],
         cwd=EXAMPLES,
@@ -28,9 +28,8 @@ def run_example(name: str, directory: Path, environment: Dict[str, str], *argume
     return done.stdout
 
 
-@pytest.mark.same_on_every_python
-def test_leaky_neurons_spike_by_the_equations(tmp_path: Path, environment: Dict[str, str]) -> None:
-    output = run_example("leaky_neurons", tmp_path, environment)
+def test_leaky_neurons_spike_by_the_equations(environment: Dict[str, str]) -> None:
+    output = run_example("leaky_neurons", environment)
     membrane = np.zeros(128, np.float32)
     current = (np.arange(128) / 64).astype(np.float32)
     expected: List[int] = []
@@ -44,17 +43,15 @@ def test_leaky_neurons_spike_by_the_equations(tmp_path: Path, environment: Dict[
     assert len(set(expected)) > 2
 
 
-@pytest.mark.same_on_every_python
 def test_an_executable_runs_from_its_file(tmp_path: Path, environment: Dict[str, str]) -> None:
     path = tmp_path / "program.exe"
-    output = run_example("save_and_load", tmp_path, environment, str(path))
+    output = run_example("save_and_load", environment, str(path))
     assert output == "1 2\n"  # 16 and 64, halved five times, and never below 1
     assert path.stat().st_size > 0
 
 
-@pytest.mark.same_on_every_python
-def test_variables_constants_and_views(tmp_path: Path, environment: Dict[str, str]) -> None:
-    lines = run_example("variables", tmp_path, environment).splitlines()
+def test_variables_constants_and_views(environment: Dict[str, str]) -> None:
+    lines = run_example("variables", environment).splitlines()
     output = dict(line.split(": ") for line in lines)
     assert output["decays at first"] == " ".join(["0.25"] * 8)
     assert output["decays then"] == " ".join(map(str, range(8)))
@@ -64,29 +61,24 @@ def test_variables_constants_and_views(tmp_path: Path, environment: Dict[str, st
     assert output["tiles with thresholds"] == "3"
 
 
-@pytest.mark.same_on_every_python
-def test_a_matrix_vector_product_by_hand_and_by_poplin(
-    tmp_path: Path, environment: Dict[str, str]
-) -> None:
-    output = run_example("matrix_vector", tmp_path, environment)
+def test_a_matrix_vector_product_by_hand_and_by_poplin(environment: Dict[str, str]) -> None:
+    output = run_example("matrix_vector", environment)
     assert output.splitlines() == [
         f"{who} agrees with the host's sum" for who in ("own", "library")
     ]
 
 
-@pytest.mark.same_on_every_python
-def test_streams_continue_across_runs(tmp_path: Path, environment: Dict[str, str]) -> None:
-    output = run_example("streams", tmp_path, environment)
+def test_streams_continue_across_runs(environment: Dict[str, str]) -> None:
+    output = run_example("streams", environment)
     totals = [2 * sum(range(4)), 2 * sum(range(8))]
     assert output.splitlines() == [f"total: {total}" for total in totals]
 
 
-@pytest.mark.same_on_every_python
 def test_engine_options_write_reports_and_allow_out_of_memory(
     tmp_path: Path, environment: Dict[str, str]
 ) -> None:
     kept = tmp_path / "kept"
-    output = run_example("engine_options", tmp_path, environment, str(kept))
+    output = run_example("engine_options", environment, str(kept))
     assert "does not fit: " in output
     assert "tile 0" in output
     assert "membranes" in output
@@ -98,7 +90,6 @@ def test_engine_options_write_reports_and_allow_out_of_memory(
 
 
 @pytest.mark.sample(2)
-@pytest.mark.same_on_every_python
 @pytest.mark.parametrize("arguments", [(), ("reverse",), ("2",), ("reverse", "2"), ("1", "2")])
 def test_the_recurrent_loop_slices_and_stores_every_step(
     run_program: Callable, arguments: Tuple[str, ...]
@@ -122,7 +113,6 @@ def test_the_recurrent_loop_slices_and_stores_every_step(
 
 
 @pytest.mark.sample(1)
-@pytest.mark.same_on_every_python
 @pytest.mark.parametrize(("steps", "asked"), [(1, [1]), (2, [2, 1]), (5, [5]), (9, [5])])
 def test_the_recurrent_loop_gathers_several_steps(
     run_program: Callable, steps: int, asked: List[int]
@@ -141,7 +131,6 @@ def test_the_recurrent_loop_gathers_several_steps(
 
 @pytest.mark.verify
 @pytest.mark.timeout(900)  # the first of them builds the emulator once more
-@pytest.mark.same_on_every_python
 @pytest.mark.parametrize("name", ["engine", "popops", "runs"])
 def test_sanitizers_report_nothing(run_program: Callable, name: str) -> None:
     """AddressSanitizer, with leak detection, and UndefinedBehaviorSanitizer run every case."""

@@ -10,8 +10,6 @@ import pytest
 
 from poplar_emulator import pva
 
-pytestmark = pytest.mark.same_on_every_python
-
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:

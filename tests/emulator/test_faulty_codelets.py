@@ -8,8 +8,6 @@ from typing import Callable, Dict
 
 import pytest
 
-pytestmark = pytest.mark.same_on_every_python
-
 
 @pytest.mark.sample(1)
 @pytest.mark.parametrize("tiles", ["1", "32"])  # in the program's thread, and in others

@@ -9,8 +9,6 @@ from typing import Callable, Dict
 
 import pytest
 
-pytestmark = pytest.mark.same_on_every_python
-
 # Program, case and output. Four numbers are cycles of sync, exchange, compute and host.
 MODELS: Dict[str, str] = {
     # Vertices of 600 cycles on six workers, and 11 of the supervisor: up to six cost what one does.

@@ -8,9 +8,7 @@ from typing import Callable, Dict
 
 import pytest
 
-from tests.emulator.conftest import PROGRAMS, compile_program
-
-pytestmark = pytest.mark.same_on_every_python
+from tests.emulator.compiled import PROGRAMS, compile_program
 
 
 @pytest.fixture
@@ -75,7 +73,7 @@ def test_links_several_sources_into_one_file(
         'int(t[i].kind)); for (unsigned k = 0; k < t[i].numFields; ++k) printf(" %s", '
         't[i].fields[k].name); printf(" %d\\n", t[i].codeBytes > 0); } }\n'
     )
-    binary = compile_program(program, tmp_path / "list")
+    binary = compile_program(program)
     done = subprocess.run(
         [str(binary), str(out), str(more)],
         env=environment,

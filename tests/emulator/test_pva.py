@@ -11,7 +11,7 @@ import pytest
 
 from poplar_emulator import pva
 
-from .conftest import compile_program
+from .compiled import compile_program
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples" / "poplar"
 
@@ -21,7 +21,7 @@ def path(environment: Dict[str, str], tmp_path_factory: pytest.TempPathFactory) 
     """The profile of the example with a loop, a reduction and two kinds of vertices."""
     folder = tmp_path_factory.mktemp("report")
     options = {"autoReport.directory": str(folder), "autoReport.all": "true"}
-    program = compile_program(EXAMPLES / "leaky_neurons.cpp", folder / "leaky_neurons")
+    program = compile_program(EXAMPLES / "leaky_neurons.cpp")
     environment = {**environment, "POPLAR_ENGINE_OPTIONS": json.dumps(options)}
     subprocess.run([str(program)], cwd=EXAMPLES, env=environment, check=True)
     return folder / "profile.json"
@@ -67,6 +67,7 @@ class TestCompilation:
         )
 
 
+@pytest.mark.old_python
 class TestPrograms:
     def test_a_visitor_is_called_by_type(self, report: pva.Report) -> None:
         names: List[str] = []
@@ -124,6 +125,7 @@ class TestMissingParts:
             _ = target.interleavedMemoryStart
 
 
+@pytest.mark.old_python
 class TestBadFiles:
     @pytest.mark.parametrize(
         ("text", "where"),

@@ -11,8 +11,6 @@ import pytest
 
 from tests.emulator.printed import Tensors, printed_tensors
 
-pytestmark = pytest.mark.same_on_every_python
-
 # The error class of each mistake, and words of its hint or its place.
 MISTAKES: Dict[str, Tuple[str, ...]] = {
     "callback_for_another": ("stream_connection_error", "replica 4", "there are 4"),

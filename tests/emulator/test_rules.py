@@ -6,8 +6,6 @@ from typing import Callable, Dict, Tuple
 
 import pytest
 
-pytestmark = pytest.mark.same_on_every_python
-
 # The error class of each case of programs/rules.cpp, and words of its message.
 ERRORS: Dict[str, Tuple[str, ...]] = {
     "nothing": ("no error",),

@@ -8,8 +8,6 @@ from typing import Any, Callable, Dict
 
 import pytest
 
-pytestmark = pytest.mark.same_on_every_python
-
 RESULTS: Dict[str, str] = {
     "if_in_repeat": "14",  # 2 + 10 + 2
     "while_in_repeat": "9",  # 2 x 3 trips, then up to the first number above 8

@@ -16,9 +16,7 @@ import pytest
 from ipulse_ops.lif.cpu.native import compiler
 from poplar_emulator.build import program_flags
 from poplar_emulator.custom_op import CustomOp
-from tests.emulator.conftest import PROGRAMS, prefix_of
-
-pytestmark = pytest.mark.same_on_every_python
+from tests.emulator.compiled import PROGRAMS, prefix_of
 
 
 def values(line: str) -> List[float]:

@@ -9,9 +9,7 @@ from typing import Callable
 import pytest
 
 from ipulse_ops.lif.cpu.native import compiler
-from tests.emulator.conftest import PROGRAMS
-
-pytestmark = pytest.mark.same_on_every_python
+from tests.emulator.compiled import PROGRAMS
 
 
 def test_documented_signatures_compile(run_program: Callable) -> None:
@@ -37,6 +35,7 @@ _STANDARD = (
 )
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(
     ("header", "used"),
     [

@@ -8,6 +8,8 @@ import tensorflow as tf
 
 from ipulse_ops.direct_call import DirectCall
 
+pytestmark = pytest.mark.old_python
+
 SIGNATURE = [tf.TensorSpec([None, 2], tf.float32), tf.TensorSpec([], tf.int64)]
 
 

@@ -15,6 +15,7 @@ words = st.integers(0, 2**32 - 1)
 
 class TestPhilox:
     # The known-answer tests of the authors' Random123 library: counter, key, result.
+    @pytest.mark.old_python
     @pytest.mark.parametrize(
         ("counter", "key", "expected"),
         [

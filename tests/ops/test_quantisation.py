@@ -31,7 +31,6 @@ def matrices() -> List[np.ndarray]:
     return [matrix.astype(np.float32) for matrix in found]
 
 
-@pytest.mark.same_on_every_python
 @pytest.mark.parametrize("rule", RULES, ids=str)
 def test_integers_are_the_nearest_and_fit_their_bits(rule: Quantisation) -> None:
     for weights in matrices():
@@ -56,7 +55,6 @@ def test_integers_are_the_nearest_and_fit_their_bits(rule: Quantisation) -> None
             assert (np.frexp(found.scale)[0] == 0.5).all()
 
 
-@pytest.mark.same_on_every_python
 @pytest.mark.parametrize("rule", RULES, ids=str)
 def test_quantising_twice_is_quantising_once(rule: Quantisation) -> None:
     for weights in matrices():
@@ -66,6 +64,7 @@ def test_quantising_twice_is_quantising_once(rule: Quantisation) -> None:
         np.testing.assert_array_equal(again.integers, once.integers)
 
 
+@pytest.mark.old_python
 @pytest.mark.parametrize("rule", RULES, ids=str)
 def test_tensorflow_has_the_same_bits_in_graphs_and_outside(rule: Quantisation) -> None:
     traced = tf.function(lambda weights: quantised(weights, rule))

@@ -12,8 +12,6 @@ from hypothesis import Phase, find, settings
 from ipulse_ops.lif.reference.network_pass import Trace, forward
 from tests.ops.strategies import SURROGATES, Problem, problems
 
-pytestmark = pytest.mark.same_on_every_python
-
 
 def run(problem: Problem) -> Trace:
     arguments = (problem.network, problem.weights, problem.ids, problem.counts)

@@ -45,6 +45,7 @@ def build(directory: Path, reports: List[BuildProgress]) -> Path:
     return build_once("the library", "library", directory, "library", make, reports.append)
 
 
+@pytest.mark.old_python
 def test_every_finished_step_is_reported_once(tmp_path: Path) -> None:
     reports: List[BuildProgress] = []
     assert build(tmp_path / "library-1", reports).exists()

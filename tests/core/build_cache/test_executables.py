@@ -37,6 +37,7 @@ def kept(tmp_path: Path) -> Cache:
     return cache
 
 
+@pytest.mark.old_python
 def test_a_stored_executable_is_loaded(kept: Cache) -> None:
     assert kept.cache.load(KEY) == EXECUTABLE
     assert kept.cache.load(OTHER) is None

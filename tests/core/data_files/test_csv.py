@@ -10,6 +10,8 @@ from ipulse_core.data_files.check import check
 from ipulse_core.data_files.csv.samples import opened_csv_samples
 from tests.core.data_files.csv_files import ACCEPTED, LABELS_FROM_ONE, REFUSED, ROWS
 
+pytestmark = pytest.mark.old_python
+
 # Beginnings of Python's own messages about text that is no number or no table.
 _OF_PYTHON = (
     "invalid literal",

@@ -11,6 +11,8 @@ import pytest
 from ipulse_core.data_files.errors import DataInvalid
 from ipulse_core.data_files.npz_file import opened_npz, read
 
+pytestmark = pytest.mark.old_python
+
 ARRAY = np.arange(60, dtype=np.float32).reshape(5, 12)
 
 

@@ -30,6 +30,7 @@ def test_precedence(text: str, same: str) -> None:
     assert parse(text, NAMES) == parse(same, NAMES)
 
 
+@pytest.mark.old_python
 def test_trees() -> None:
     assert parse("-2.5e-1", NAMES) == Constant(-0.25)
     assert parse("where(u > 0, new(a), 1)", NAMES, ["a"]) == Operation(

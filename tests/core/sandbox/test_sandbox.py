@@ -24,6 +24,7 @@ except SandboxUnavailable as problem:
     pytest.skip(str(problem), allow_module_level=True)
 
 
+@pytest.mark.old_python
 def test_returns_what_it_printed_and_wrote(place: Place) -> None:
     result = place.run("cat given.txt; echo; echo no >&2; mkdir a; echo x > a/b.txt; exit 3")
     assert (result.status, result.exceeded) == (3, None)
@@ -151,6 +152,7 @@ def test_what_it_leaves_running_ends_with_it(place: Place) -> None:
     assert result.seconds < 30
 
 
+@pytest.mark.old_python
 def test_a_cancellation_ends_it(place: Place) -> None:
     threading.Timer(0.3, place.stop.set).start()
     with pytest.raises(InterruptedError):

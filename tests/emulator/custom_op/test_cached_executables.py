@@ -54,6 +54,7 @@ def run(one: CustomOp) -> Tuple[np.ndarray, ...]:
         return (product, *one.backward([np.ones((2, 1, 2), np.float32)]))
 
 
+@pytest.mark.old_python
 def test_a_cached_op_computes_the_same_without_compiling(
     cache: ExecutableCache, monkeypatch: pytest.MonkeyPatch
 ) -> None:

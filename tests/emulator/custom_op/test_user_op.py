@@ -15,7 +15,7 @@ from ipulse_ops.lif.cpu.native import compiler
 from poplar_emulator.build import program_flags
 from poplar_emulator.custom_op import CustomOp, CustomOpError
 from poplar_emulator.user_op import EmulatedIPUs
-from tests.emulator.conftest import PROGRAMS
+from tests.emulator.compiled import PROGRAMS
 
 SOURCE = PROGRAMS / "user_ops.cpp"
 SHAPE = (3, 4)
@@ -126,6 +126,7 @@ def test_streamed_tensors_are_copied_and_change_no_result(library: Path) -> None
         ]
 
 
+@pytest.mark.old_python
 class TestInTensorFlow:
     def call(self, library: Path, inputs: Sequence[Any], name: str, **options: Any) -> List[Any]:
         outs = {"output_types": [tf.float32], "output_shapes": [tf.TensorShape(SHAPE)]}

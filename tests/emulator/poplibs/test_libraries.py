@@ -12,8 +12,6 @@ import pytest
 from tests.emulator.poplibs.test_layers import gru, lstm, normalised
 from tests.emulator.printed import Tensors, printed_tensors
 
-pytestmark = pytest.mark.same_on_every_python
-
 # The tolerance of each type after a few rounded operations.
 TOLERANCE = {"float": 1e-5, "half": 4e-3}
 types = pytest.mark.parametrize("kind", sorted(TOLERANCE))

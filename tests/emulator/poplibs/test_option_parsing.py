@@ -6,8 +6,6 @@ from typing import Callable, List
 
 import pytest
 
-pytestmark = pytest.mark.same_on_every_python
-
 
 @pytest.fixture(scope="module")
 def lines(run_program: Callable) -> List[str]:

@@ -6,8 +6,6 @@ from typing import Callable, Dict
 
 import pytest
 
-pytestmark = pytest.mark.same_on_every_python
-
 # The output of each case of programs/popops.cpp.
 RESULTS: Dict[str, str] = {
     "map": "{2,3} -0 -1 16 16 19 22",

@@ -6,8 +6,6 @@ from typing import Callable, Dict
 
 import pytest
 
-pytestmark = pytest.mark.same_on_every_python
-
 
 def measured(run_program: Callable, kind: str, share: str) -> Dict[str, str]:
     done = run_program("serial_products", kind, share)

@@ -11,8 +11,6 @@ import pytest
 
 from tests.emulator.printed import Tensors, printed_tensors
 
-pytestmark = pytest.mark.same_on_every_python
-
 
 @pytest.fixture(scope="module")
 def run(

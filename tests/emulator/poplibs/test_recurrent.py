@@ -11,7 +11,6 @@ import pytest
 from tests.emulator.poplibs.test_layers import close, derivative, sigmoid
 from tests.emulator.printed import Tensors, printed_tensors
 
-pytestmark = pytest.mark.same_on_every_python
 TIME, BATCH = 4, 3
 ENDS = {"plain": [4, 1, 2], "scored": [TIME] * BATCH, "after": [4, 1, 2]}
 

@@ -10,8 +10,6 @@ import pytest
 
 from tests.emulator.printed import Tensors, printed_tensors
 
-pytestmark = pytest.mark.same_on_every_python
-
 MASK = np.array([1, 0, 1, 0, 0, 1, 0, 1, 0, 1, 1, 0], bool).reshape(2, 2, 3)
 LOWER = np.array([0, 1, 0, 1, 0, 1, 1, 1, 0, 0, 1, 1], bool).reshape(2, 2, 3)
 

@@ -72,7 +72,6 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Library:
 
 
 @pytest.mark.sample(6)
-@pytest.mark.same_on_every_python
 @pytest.mark.parametrize("case", CASES)
 def test_each_fault_is_found_and_nothing_else(
     library: Library, case: str, monkeypatch: pytest.MonkeyPatch
@@ -85,7 +84,6 @@ def test_each_fault_is_found_and_nothing_else(
     assert words in "\n".join(one.message for one in findings)
 
 
-@pytest.mark.same_on_every_python
 def test_a_library_of_the_old_level_is_right_for_the_old_tensorflow(
     tmp_path: Path,
 ) -> None:
@@ -96,7 +94,6 @@ def test_a_library_of_the_old_level_is_right_for_the_old_tensorflow(
     assert [one.code for one in check(out)] == ["api_level"]
 
 
-@pytest.mark.same_on_every_python
 def test_an_op_that_cannot_be_kept_is_an_error_where_it_must_be(
     library: Library,
 ) -> None:
@@ -104,7 +101,6 @@ def test_an_op_that_cannot_be_kept_is_an_error_where_it_must_be(
     assert (finding.severity, finding.code, finding.op) == ("error", "not_hashable", "Build")
 
 
-@pytest.mark.same_on_every_python
 def test_an_op_of_another_name_is_missed(library: Library) -> None:
     findings = check(library(""), ops=["SpikeMatmul"])
     assert (
@@ -113,7 +109,6 @@ def test_an_op_of_another_name_is_missed(library: Library) -> None:
 
 
 @pytest.mark.parametrize("level", [4, 5])
-@pytest.mark.same_on_every_python
 def test_our_own_library_passes(level: int) -> None:
     findings = check(build(level).library, level=level, pre_compile=True)
     # The ops that update weights are the only ones without a gradient.

@@ -66,6 +66,7 @@ def _check_spikes(layer: ConvLIF, forward: reference.ConvRun, run: Run) -> None:
     )
 
 
+@pytest.mark.old_python
 @pytest.mark.parametrize("fields", list(variants()), ids=str)
 def test_every_variant_equals_the_reference(fields: Any) -> None:
     for seed, name in enumerate(("cropped", "strides")):

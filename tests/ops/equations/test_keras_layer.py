@@ -119,6 +119,7 @@ def test_they_are_equal(name: str) -> None:
         np.testing.assert_allclose(own_grad, known_grad, rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.old_python
 def test_gradients_do_not_depend_on_training() -> None:
     layer = EquationsLayer(INPUTS, LayerEquations(neuron_of(_alif()), NEURONS))
     rng = np.random.default_rng(6)

@@ -106,6 +106,7 @@ KNOWN: Dict[str, Any] = {
 }
 
 
+@pytest.mark.old_python
 @pytest.mark.parametrize("name", KNOWN)
 def test_known_losses_equal_those_that_exist(name: str) -> None:
     document, known, predicted_by = KNOWN[name]
@@ -169,6 +170,7 @@ def test_a_sample_that_does_not_count_has_no_gradient() -> None:
     np.testing.assert_allclose(tape.gradient(total, membrane), [[[0, 0.5], [0, 0]]])
 
 
+@pytest.mark.old_python
 @pytest.mark.sample(1)
 @pytest.mark.parametrize("right", ["label", "target", "step_target"])
 def test_a_program_of_xla_computes_the_same(right: str) -> None:

@@ -6,9 +6,12 @@ import json
 from pathlib import Path
 
 import numpy as np
+import pytest
 import tensorflow as tf
 
 from ipulse_ops.keras.callbacks import IPUlseLogger
+
+pytestmark = pytest.mark.old_python
 
 
 def test_every_epoch_and_every_second_batch_is_a_line(tmp_path: Path) -> None:

@@ -60,6 +60,7 @@ def test_a_stack_learns_bars_by_gradient() -> None:
     assert losses[-1] < 0.5 * losses[0], losses
 
 
+@pytest.mark.old_python
 def test_the_configuration_makes_the_same_layer() -> None:
     layer = LIFConv2D(
         *((7, 5, 4), 6, (3, 2)),
@@ -121,6 +122,7 @@ def test_a_gradient_of_a_run_without_training_is_an_error() -> None:
         tape.gradient(total, layer.trainable_variables)
 
 
+@pytest.mark.old_python
 def test_a_standardised_kernel_is_the_references() -> None:
     rng = np.random.RandomState(5)
     spikes = dense_to_sparse(tf.constant((rng.rand(8, 4, 72) < 0.2).astype(np.float32)))

@@ -129,6 +129,7 @@ def test_whole_delays_are_used_outside_of_training() -> None:
         assert made(ids, counts, training=mode).membrane.numpy().ravel().tolist() == [0, 1, 0, 0]
 
 
+@pytest.mark.old_python
 @pytest.mark.parametrize("per", ["synapse", "neuron"])
 def test_delays_of_connections_are_configured_and_saved(per: str, tmp_path: Path) -> None:
     delays = ConnectionDelays(3, per)

@@ -49,6 +49,7 @@ def test_masks_follow_from_seed_and_step() -> None:
     np.testing.assert_array_equal(*given)
 
 
+@pytest.mark.old_python
 def test_a_saved_model_continues_with_the_next_masks(tmp_path: Path) -> None:
     made, other = net(), net()
     steps(made, 2)

@@ -37,7 +37,6 @@ def dense(samples: int = 6) -> np.ndarray:
     return (rng.random((samples, 12, 20)) < 0.4).astype(np.float32)
 
 
-@pytest.mark.same_on_every_python
 def test_stacked_layers_are_one_network() -> None:
     model = stacked()
     layers = model.layers[-3:]
@@ -51,6 +50,7 @@ def test_stacked_layers_are_one_network() -> None:
     np.testing.assert_array_equal(model(dense()), net(dense()).membrane)
 
 
+@pytest.mark.old_python
 def test_fit_reaches_every_layer() -> None:
     model, spikes = stacked(), dense(32)
     before = [kernel.copy() for kernel in model.get_weights()]
@@ -61,6 +61,7 @@ def test_fit_reaches_every_layer() -> None:
 
 
 # Keras 3 reads its own variables in a way that NumPy 2 has deprecated.
+@pytest.mark.old_python
 @pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")
 def test_functional_model_saves_and_loads(tmp_path: Path) -> None:
     inputs = tf.keras.Input((12, 20))
@@ -82,6 +83,7 @@ def test_functional_model_saves_and_loads(tmp_path: Path) -> None:
 
 
 # Keras 3 reads its own variables in a way that NumPy 2 has deprecated.
+@pytest.mark.old_python
 @pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")
 def test_layers_in_a_row_save_with_their_optimizer_and_train_on(tmp_path: Path) -> None:
     inputs = tf.keras.Input((12, 20))
@@ -100,6 +102,7 @@ def test_layers_in_a_row_save_with_their_optimizer_and_train_on(tmp_path: Path) 
         np.testing.assert_array_equal(one, other)
 
 
+@pytest.mark.old_python
 @pytest.mark.parametrize("trainable", [(), ("decay", "threshold")])
 def test_a_checkpoint_of_a_layer_alone(tmp_path: Path, trainable: Any) -> None:
     layer = LIF(neurons=np.int64(9), decay=np.float32(0.5), second_threshold=0.5, recurrent=True)
@@ -118,6 +121,7 @@ def test_a_checkpoint_of_a_layer_alone(tmp_path: Path, trainable: Any) -> None:
     )
 
 
+@pytest.mark.old_python
 def test_saved_model_runs(tmp_path: Path) -> None:
     net = MultiLIF(
         inputs=20,
@@ -135,7 +139,6 @@ def test_saved_model_runs(tmp_path: Path) -> None:
     np.testing.assert_array_equal(again.run(dense()), net(dense()).membrane)
 
 
-@pytest.mark.same_on_every_python
 @pytest.mark.verify
 def test_no_compiler_is_named_numpy_needs_none_and_a_build_is_reported(tmp_path: Path) -> None:
     compiler = tmp_path / "compiler"

@@ -56,6 +56,7 @@ class TestLayer:
             assert same.spike_counts[..., 0].max() > 0
             np.testing.assert_array_equal(out.spike_ids[number], same.spike_ids)
 
+    @pytest.mark.old_python
     def test_tape_reaches_the_kernels(self) -> None:
         net, (ids, counts) = layer(), spikes()
         with tf.GradientTape() as tape:
@@ -66,6 +67,7 @@ class TestLayer:
         with pytest.raises(tf.errors.InvalidArgumentError, match="it ran with training=False"):
             tape.gradient(loss, net.trainable_weights)
 
+    @pytest.mark.old_python
     def test_config_round_trip_through_json(self) -> None:
         net = layer(
             layers=[LIF(neurons=4, decay=np.array([0.5, 0.75, 0.9, 0.0]), capacity=2, gain=5.0)],
@@ -106,6 +108,7 @@ class TestLayer:
         with pytest.raises(ValueError, match="at least one hidden layer"):
             layer(layers=[])
 
+    @pytest.mark.old_python
     def test_float32_whatever_the_policy(self) -> None:
         before = tf.keras.mixed_precision.global_policy()
         tf.keras.mixed_precision.set_global_policy("mixed_bfloat16")
@@ -132,7 +135,6 @@ class Classifier(tf.keras.Model):  # type: ignore[misc] # TensorFlow has no type
 
 
 class TestTraining:
-    @pytest.mark.same_on_every_python
     def test_fit_learns_a_toy_task(self) -> None:
         """Four classes, each with five channels that spike often: fit, evaluate, predict."""
         seed = 3

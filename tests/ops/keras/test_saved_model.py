@@ -60,7 +60,6 @@ def run(python: str, code: str, directory: Path) -> str:
 
 @pytest.mark.verify
 @pytest.mark.slow
-@pytest.mark.same_on_every_python
 def test_runs_in_a_fresh_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "argv", ["save", str(tmp_path)])
     exec(SAVE, {})  # noqa: S102 (ours; TensorFlow takes seconds to import)

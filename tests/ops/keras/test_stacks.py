@@ -13,6 +13,8 @@ from ipulse_ops.lif.reference import network_pass as reference
 from ipulse_ops.reference.spikes import dense_to_sparse
 from ipulse_ops.surrogate import SuperSpike
 
+pytestmark = pytest.mark.old_python
+
 NEURONS = (30, 21, 16)
 VARIANTS: Dict[str, Dict[str, Any]] = {
     "plain": {},

@@ -175,6 +175,7 @@ def test_layers(fields: str, spiking_readout: bool) -> None:
         assert_same(dense, sequence, f"dense cell, {backend}, seed {problem.seed}")
 
 
+@pytest.mark.old_python
 @pytest.mark.sample(3)
 @pytest.mark.parametrize("options", NETWORKS, ids=str)
 def test_networks(options: Dict[str, Any]) -> None:
@@ -187,7 +188,6 @@ def test_networks(options: Dict[str, Any]) -> None:
 @pytest.mark.sample(3)
 @pytest.mark.parametrize("reset_on", ["state", "emission"])
 @pytest.mark.parametrize("policy", SLOTS)
-@pytest.mark.same_on_every_python
 def test_capacities(policy: str, reset_on: str) -> None:
     problem = problem_of(network_of(SLOTS[policy], False, reset_on=reset_on, reset_gradient="none"))
     sequence = by_sequence(problem)
@@ -210,7 +210,6 @@ def test_surrogates(surrogate: Any) -> None:
 @pytest.mark.sample(2)
 @pytest.mark.parametrize("traced", [False, True])
 @pytest.mark.parametrize("by_cell", [by_dense_cell, by_sparse_cell])
-@pytest.mark.same_on_every_python
 def test_cells_on_tiles(by_cell: Callable[..., Way], traced: bool) -> None:
     """Several tiles; traced, the RNN is a while loop, in which every output has its gradient."""
     problem = problem_of(network_of(FIELDS["gated"], True, surrogate=SURROGATES[-1]))
@@ -225,6 +224,7 @@ def test_config_round_trip(kind: Any) -> None:
     assert again.get_config() == cell.get_config()
 
 
+@pytest.mark.old_python
 def test_a_stateful_rnn_continues_where_it_ended() -> None:
     """Traced, as `model.predict` does, where Keras 3 hands the cell its own variables."""
     cell = DenseLIFCell(inputs=6, layers=[LIF(4)], readout=LeakyReadout(2))

@@ -58,6 +58,7 @@ def spikes() -> Any:
     return tf.constant(draw.random((20, 4, 5)) < 0.3, tf.float32)
 
 
+@pytest.mark.old_python
 def test_it_computes_what_the_network_of_the_job_computes() -> None:
     arrays = weights()
     expected = MultiLIF(

@@ -74,6 +74,7 @@ class TestConstants:
         assert np.asarray(first["decay"]).max() < 1
         assert np.asarray(first["threshold"]).min() == 0.5
 
+    @pytest.mark.old_python
     def test_a_schedule_moves_the_gate_without_tracing_again(self) -> None:
         made, traces = net(), []
 
@@ -169,6 +170,7 @@ class TestCall:
         assert not np.array_equal(first, second)
 
 
+@pytest.mark.old_python
 def test_kernels_and_reference_agree_on_every_gradient() -> None:
     """Weights, every trained constant and the input's spikes, where no spike differs."""
     ids, counts = spikes()

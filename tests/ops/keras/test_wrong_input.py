@@ -78,6 +78,7 @@ def test_a_stack_with_two_orders_of_axes(time_major: bool) -> None:
             readout(results)
 
 
+@pytest.mark.old_python
 @pytest.mark.parametrize("backend", ["cpu", "numpy"])
 def test_xla_is_named(backend: str) -> None:
     layer, ids = net(backend=backend), tf.constant(IDS)
@@ -113,6 +114,7 @@ def test_slots_after_the_count_are_not_checked() -> None:
     np.testing.assert_array_equal(same, made(IDS, COUNTS).membrane)
 
 
+@pytest.mark.old_python
 def test_channels_that_tracing_does_not_know() -> None:
     made = net()
     traced = tf.function(lambda x: made(x).membrane).get_concrete_function(
@@ -205,6 +207,7 @@ def test_packed_spikes_of_other_shapes() -> None:
         cell.unpack(np.zeros((3, 5), np.float32))
 
 
+@pytest.mark.old_python
 def test_a_gradient_of_a_gradient() -> None:
     made = net()
     with tf.GradientTape() as outer:

@@ -47,7 +47,6 @@ def eventful_problem(per: str, readout: bool, rate: float) -> Problem:
 @pytest.mark.parametrize("rate", [0.0, 0.2])
 @pytest.mark.parametrize("readout", [False, True])
 @pytest.mark.parametrize("per", PER)
-@pytest.mark.same_on_every_python
 def test_the_reference_is_the_derivative_of_the_smooth_twin(
     per: str, readout: bool, rate: float
 ) -> None:
@@ -109,7 +108,6 @@ def arrays(problem: Problem, seed: Any = SEED, **options: Any) -> List[np.ndarra
 @pytest.mark.parametrize("rate", [0.0, 0.2])
 @pytest.mark.parametrize("readout", [False, True])
 @pytest.mark.parametrize("per", PER)
-@pytest.mark.same_on_every_python
 def test_kernels_equal_the_reference(per: str, readout: bool, rate: float) -> None:
     network = delayed_network(per, readout, rate, reset_gradient="none")
     problem = with_gradient_only(random_problem(network, seed=3, steps=9, batch=6))
@@ -121,7 +119,6 @@ def test_kernels_equal_the_reference(per: str, readout: bool, rate: float) -> No
 
 
 @pytest.mark.parametrize("per", PER)
-@pytest.mark.same_on_every_python
 def test_bits_do_not_depend_on_threads_memory_or_cpu(per: str) -> None:
     network = delayed_network(per, True, 0.2, reset_gradient="none")
     problem = with_gradient_only(random_problem(network, seed=3, steps=9, batch=6))

@@ -20,6 +20,7 @@ INVALID = (ValueError, tf.errors.InvalidArgumentError)
 
 
 class TestBadInput:
+    @pytest.mark.old_python
     def test_ids_out_of_range_are_named(self, problem: Problem) -> None:
         ids, counts = problem.ids.copy(), np.full_like(problem.counts, 10)
         ids[3, 2, 1] = 30

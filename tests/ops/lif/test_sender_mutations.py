@@ -55,7 +55,6 @@ def test_the_proof_holds_for_what_is_right() -> None:
 
 
 @pytest.mark.parametrize(("name", "old", "new"), MUTATIONS)
-@pytest.mark.same_on_every_python
 def test_the_proof_fails_for_what_is_wrong(
     name: str, old: str, new: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -63,7 +63,6 @@ def arrays(problem: Problem, seed: Optional[int] = SEED, **options: Any) -> List
 @pytest.mark.parametrize("delay", [0, 1])
 @pytest.mark.parametrize("readout", [False, True])
 @pytest.mark.parametrize("fields", FIELDS)
-@pytest.mark.same_on_every_python
 def test_kernels_equal_the_reference(fields: str, readout: bool, delay: int) -> None:
     problem = problem_of(fields, readout, delay=delay)
     kernels = arrays(problem, return_membranes=True)
@@ -77,7 +76,6 @@ def test_kernels_equal_the_reference(fields: str, readout: bool, delay: int) -> 
 @pytest.mark.parametrize("rates", [(0, 0, 0, 0), (0.2, 0, 0.5, 0.3)], ids=["whole", "dropout"])
 @pytest.mark.parametrize("readout", [False, True])
 @pytest.mark.parametrize("delay", [0, 1])
-@pytest.mark.same_on_every_python
 def test_residual_additions_equal_the_reference(
     delay: int, readout: bool, rates: Tuple[float, ...]
 ) -> None:
@@ -99,7 +97,6 @@ def test_rounded_weights_equal_the_reference() -> None:
     np.testing.assert_allclose(kernels[0], reference[0], rtol=1e-3, atol=1e-4)
 
 
-@pytest.mark.same_on_every_python
 def test_bits_do_not_depend_on_threads_memory_or_cpu() -> None:
     problem = problem_of("everything", readout=True)
     expected = arrays(problem, threads=1, arch=0)

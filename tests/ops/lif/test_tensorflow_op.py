@@ -77,6 +77,7 @@ def in_huge_pages(matrix: Any) -> int:
     return kib // 1024
 
 
+@pytest.mark.old_python
 class TestForward:
     def test_outputs_are_the_kernels(self, problem: Problem) -> None:
         out, _ = gradient(problem)
@@ -140,6 +141,7 @@ class TestForward:
         pytest.fail(f"MiB in huge pages before: {actual}, after: {moved}")
 
 
+@pytest.mark.old_python
 class TestGradient:
     @pytest.mark.parametrize("spikes", [True, False])
     def test_tape_gives_the_kernels_gradients(self, problem: Problem, spikes: bool) -> None:

@@ -25,6 +25,7 @@ def failed(found: Dict[str, Any]) -> List[str]:
     return list(dict.fromkeys(checks))
 
 
+@pytest.mark.old_python
 def test_the_example_is_fit(tmp_path: Path, capsys: Any) -> None:
     folder = install(wheel(tmp_path / "made"), tmp_path / "installed")
     with importable(folder):

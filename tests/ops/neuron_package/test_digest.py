@@ -23,6 +23,7 @@ def installed(folder: Path) -> InstalledPackage:
     return found
 
 
+@pytest.mark.old_python
 def test_equal_wheels_have_equal_digests_whoever_installs_them(tmp_path: Path) -> None:
     one = wheel(tmp_path / "one")
     first = installed(install(one, tmp_path / "a"))
@@ -44,6 +45,7 @@ def test_the_installation_of_pip_has_the_same_digest(tmp_path: Path) -> None:
     assert installed(target).digest == unpacked.digest
 
 
+@pytest.mark.old_python
 def test_a_signed_off_package_is_loaded(tmp_path: Path) -> None:
     folder = install(wheel(tmp_path / "made"), tmp_path / "installed")
     with importable(folder):
@@ -54,6 +56,7 @@ def test_a_signed_off_package_is_loaded(tmp_path: Path) -> None:
     assert loaded.description.package == reference
 
 
+@pytest.mark.old_python
 @pytest.mark.parametrize("case", ["not signed off", "another digest", "changed", "added"])
 def test_a_package_that_is_not_signed_off_is_never_imported(tmp_path: Path, case: str) -> None:
     mark = tmp_path / "mark"

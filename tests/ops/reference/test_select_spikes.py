@@ -6,7 +6,7 @@ from typing import Any, List, Optional
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ipulse_ops.reference.select_spikes import (
@@ -19,7 +19,6 @@ from ipulse_ops.reference.select_spikes import (
 )
 from ipulse_ops.surrogate import SuperSpike
 from tests.ops.philox_loops import random_below
-from tests.ops.repeated import examples
 
 # Neurons 1, 3, 5 and 6 are above 1; 2 and 4 above 0.5 only.
 U = np.array([0.2, 1.5, 0.7, 1.1, 0.6, 2.0, 1.5])
@@ -83,7 +82,7 @@ class TestPolicies:
         st.booleans(),
         st.data(),
     )
-    @examples(200)
+    @settings(max_examples=200)
     def test_equal_plain_sorting(
         self, seed: int, neurons: int, policy: str, gate: bool, data: Any
     ) -> None:
@@ -136,7 +135,7 @@ class TestCyclicOffsets:
 
 class TestMayBeDropped:
     @given(st.integers(0, 2**32 - 1), st.integers(1, 8), st.sampled_from(POLICIES), st.data())
-    @examples(200)
+    @settings(max_examples=200)
     def test_names_all_dropped_neurons_and_none_with_a_slot(
         self, seed: int, neurons: int, policy: str, data: Any
     ) -> None:

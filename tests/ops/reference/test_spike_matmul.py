@@ -6,12 +6,11 @@ from typing import Tuple
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ipulse_ops.reference.spike_matmul import spike_matmul, spike_matmul_gradients
 from ipulse_ops.reference.spikes import sparse_to_dense
-from tests.ops.repeated import examples
 from tests.ops.strategies import random_spikes
 
 
@@ -28,7 +27,7 @@ def problem(seed: int) -> Tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
 
 class TestSpikeMatmul:
     @given(st.integers(0, 2**32 - 1))
-    @examples(100)
+    @settings(max_examples=100)
     def test_equals_the_dense_product(self, seed: int) -> None:
         weights, ids, counts, _ = problem(seed)
         dense = sparse_to_dense(ids, counts[..., 0], len(weights))
@@ -51,7 +50,7 @@ class TestSpikeMatmul:
 
 class TestGradients:
     @given(st.integers(0, 2**32 - 1))
-    @examples(100)
+    @settings(max_examples=100)
     def test_are_those_of_a_linear_map(self, seed: int) -> None:
         """It is linear in the weights, and in how much each slot spikes."""
         weights, ids, counts, grad = problem(seed)

@@ -21,6 +21,7 @@ def lists(slots: Any = (5, 9, 1)) -> List[Any]:
     return [random_spikes(rng, 6, 4, NEURONS, number) for number in slots]
 
 
+@pytest.mark.old_python
 def test_it_equals_the_reference_and_the_sum() -> None:
     spikes = lists()
     ids, counts = reference(spikes)

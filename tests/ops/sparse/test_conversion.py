@@ -15,6 +15,7 @@ from tests.ops.strategies import random_spikes as some_spikes
 
 
 class TestSparseToDense:
+    @pytest.mark.old_python
     @pytest.mark.parametrize("duplicates", [False, True])
     def test_value_and_gradient(self, duplicates: bool) -> None:
         rng = np.random.Generator(np.random.PCG64(5))
@@ -41,6 +42,7 @@ class TestSparseToDense:
 
 
 class TestDenseToSparse:
+    @pytest.mark.old_python
     @pytest.mark.parametrize("capacity", [None, 20])
     @pytest.mark.parametrize("dtype", [bool, np.int32, np.float32])
     def test_value_and_gradient(self, capacity: Optional[int], dtype: type) -> None:
@@ -74,6 +76,7 @@ class TestDenseToSparse:
 
 
 class TestRandomSpikes:
+    @pytest.mark.old_python
     @pytest.mark.parametrize("seed", [0, 5, 2**63, 2**64 - 1])
     def test_every_bit_is_the_references(self, seed: int) -> None:
         rng = np.random.Generator(np.random.PCG64(7))

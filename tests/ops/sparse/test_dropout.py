@@ -18,6 +18,7 @@ def spikes(seed: int = 0, neurons: int = 21) -> Any:
     return random_spikes(rng, 12, 7, neurons, slots=9, duplicates=True)
 
 
+@pytest.mark.old_python
 @pytest.mark.parametrize("kind", [np.int32, np.uint16, np.float32])
 @pytest.mark.parametrize("seed", [0, 5, 2**64 - 1])
 def test_it_equals_the_reference(seed: int, kind: type) -> None:

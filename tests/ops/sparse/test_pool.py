@@ -13,6 +13,7 @@ from ipulse_ops.sparse import pooled_spikes
 from tests.ops.conv.cases import case
 
 
+@pytest.mark.old_python
 @pytest.mark.parametrize("dtype", [np.float32, np.int32, np.uint16])
 @pytest.mark.parametrize("name", ["plain", "pool", "cropped", "wide"])
 def test_values_and_gradients_are_the_references(name: str, dtype: Any) -> None:

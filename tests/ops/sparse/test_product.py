@@ -7,12 +7,11 @@ from typing import Any, List
 import numpy as np
 import pytest
 import tensorflow as tf
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ipulse_ops.reference import spike_matmul as reference
 from ipulse_ops.sparse import select_spikes, spike_matmul
-from tests.ops.repeated import examples
 from tests.ops.strategies import random_spikes
 
 INVALID = (ValueError, tf.errors.InvalidArgumentError)
@@ -20,8 +19,9 @@ DTYPES = (np.float32, np.int32, np.int64, np.uint16)
 
 
 class TestProduct:
+    @pytest.mark.old_python
     @given(st.data())
-    @examples(40)
+    @settings(max_examples=40)
     def test_value_and_gradients_are_the_references(self, data: Any) -> None:
         """Dyadic numbers, of which sums are exact: equal to the bit."""
         rng = np.random.Generator(np.random.PCG64(data.draw(st.integers(0, 2**32 - 1))))
@@ -66,6 +66,7 @@ class TestProduct:
                 total += weights[ids[t, b, k]]
             np.testing.assert_array_equal(product[t, b], total)
 
+    @pytest.mark.old_python
     def test_inside_a_loop_that_is_differentiated(self) -> None:
         """The counts are float32: as integers they would have no gradient, and the loop's
         derivative would meet None."""

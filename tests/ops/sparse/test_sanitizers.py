@@ -14,7 +14,6 @@ HERE = Path(__file__).parent
 
 pytestmark = [
     pytest.mark.verify,
-    pytest.mark.same_on_every_python,
     pytest.mark.timeout(2 * LIMIT),
 ]
 

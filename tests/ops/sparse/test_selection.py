@@ -7,12 +7,11 @@ from typing import Any, Optional, Tuple
 import numpy as np
 import pytest
 import tensorflow as tf
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ipulse_ops.reference import select_spikes as reference
 from ipulse_ops.sparse import select_spikes
-from tests.ops.repeated import examples
 from tests.ops.strategies import SURROGATES
 
 INVALID = (ValueError, tf.errors.InvalidArgumentError)
@@ -25,7 +24,7 @@ def membranes(rng: np.random.Generator, shape: Tuple[int, ...], ties: bool) -> n
 
 class TestForward:
     @given(st.data())
-    @examples(60)
+    @settings(max_examples=60)
     def test_slots_are_the_references(self, data: Any) -> None:
         rng = np.random.Generator(np.random.PCG64(data.draw(st.integers(0, 2**32 - 1))))
         neurons, steps, batch = (data.draw(st.integers(1, top)) for top in (70, 4, 3))
@@ -70,6 +69,7 @@ class TestForward:
         empty = select_spikes(np.zeros((0, 3, 5), np.float32), 1.0, 0.5, 2)
         assert [tensor.shape.as_list() for tensor in empty] == [[0, 3, 2], [0, 3, 2], [0, 3]]
 
+    @pytest.mark.old_python
     def test_shapes_are_known_while_tracing(self) -> None:
         @tf.function(input_signature=[tf.TensorSpec([None, 4, 9], tf.float32)])
         def traced(u: Any) -> Any:
@@ -82,6 +82,7 @@ class TestForward:
 
 
 class TestGradient:
+    @pytest.mark.old_python
     @pytest.mark.parametrize("surrogate", SURROGATES, ids=lambda s: type(s).__name__)
     @pytest.mark.parametrize("second", [None, 0.2])
     def test_it_is_the_references(self, surrogate: Any, second: Optional[float]) -> None:

@@ -28,7 +28,6 @@ print(hashlib.sha256(b"".join(tensor.numpy().tobytes() for tensor in made)).hexd
 
 @pytest.mark.verify
 @pytest.mark.slow
-@pytest.mark.same_on_every_python
 def test_bits_do_not_depend_on_threads(capsys: pytest.CaptureFixture[str]) -> None:
     """This process has one TensorFlow thread per processor; another process has fewer."""
     other = 5 if os.cpu_count() == 1 else 1

@@ -56,6 +56,7 @@ def adam_in_float64(
     return [w, m, v]
 
 
+@pytest.mark.old_python
 @every_kernel()
 def test_follows_the_formula(arch: int) -> None:
     trained = Trained()
@@ -94,6 +95,7 @@ def test_an_earlier_read_of_a_weight_keeps_the_old_value() -> None:
         assert np.all(weight.numpy() != start)
 
 
+@pytest.mark.old_python
 def test_in_a_function_it_runs_in_the_programs_order() -> None:
     trained = Trained(updates=1)
     arguments = (trained.weights, trained.means, trained.squares, trained.gradients[0])

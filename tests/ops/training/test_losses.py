@@ -57,6 +57,7 @@ class TestOfAMembrane:
         with pytest.raises(tf.errors.InvalidArgumentError, match="label"):
             losses.cross_entropy(tf.zeros([BATCH, CLASSES]), [0, label, 1, 1])
 
+    @pytest.mark.old_python
     @pytest.mark.parametrize(("ours", "formula"), MEMBRANE_LOSSES)
     def test_is_the_formulas(self, ours: Any, formula: Any, membrane: np.ndarray) -> None:
         grad_ids = ours(tf.constant(membrane, tf.float32), LABELS)
@@ -86,6 +87,7 @@ class TestOfAMembrane:
 
 
 class TestOfSpikes:
+    @pytest.mark.old_python
     def test_cross_entropy_and_mse(self) -> None:
         spikes = np.array([[0, 3, 9], [4, 4, 0], [1, 0, 0], [0, 0, 0]], np.float32)
         np.testing.assert_allclose(

@@ -24,6 +24,7 @@ def excess(membranes: np.ndarray) -> np.ndarray:
     return over
 
 
+@pytest.mark.old_python
 def test_is_the_formula_over_the_samples_that_count() -> None:
     membranes = np.random.RandomState(SEED).randn(TIME, BATCH, 5)
     by_sample = np.square(excess(membranes)).mean(axis=(0, 2))

@@ -12,6 +12,8 @@ import tensorflow as tf
 from ipulse_ops.training.losses import cross_entropy
 from ipulse_ops.training.ordered_sums import exact_total, mean, total
 
+pytestmark = pytest.mark.old_python
+
 RNG = np.random.Generator(np.random.PCG64(1))
 
 

@@ -32,6 +32,7 @@ def drawn(formula: Outputs, random: np.random.RandomState) -> List[np.ndarray]:
     return [membrane, random.randn(*formula(membrane).shape)]
 
 
+@pytest.mark.old_python
 @pytest.mark.parametrize(("ours", "formula"), KINDS)
 def test_errors_are_the_formulas(ours: Outputs, formula: Outputs) -> None:
     membrane, targets = drawn(formula, np.random.RandomState(SEED))

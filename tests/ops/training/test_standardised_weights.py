@@ -48,6 +48,7 @@ def test_the_gradient_is_the_adjoint_of_the_tangent() -> None:
     assert abs(found - expected) < 1e-12 * np.abs(tangent * grad).sum()
 
 
+@pytest.mark.old_python
 @pytest.mark.parametrize("shape", [(9, 5), (700, 3), (40, 1), (1, 4)])
 def test_tensorflow_equals_the_reference(shape: Tuple[int, int]) -> None:
     weights, std, grad = case(3, shape)

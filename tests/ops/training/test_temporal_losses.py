@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 import tensorflow as tf
 
 from ipulse_ops.training import temporal_losses
@@ -61,6 +62,7 @@ def test_neurons_without_a_slot_receive_nothing() -> None:
     assert not found.any()
 
 
+@pytest.mark.old_python
 def test_losses_are_the_formulas() -> None:
     times = np.random.RandomState(SEED).randint(0, TIME + 1, (BATCH, NEURONS)).astype(np.float32)
     membrane = np.random.RandomState(SEED).randn(TIME, BATCH, NEURONS).astype(np.float32)

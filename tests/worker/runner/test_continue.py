@@ -37,6 +37,7 @@ def weights(work: Path) -> Dict[str, bytes]:
         return {name: arrays[name].tobytes() for name in arrays.files}
 
 
+@pytest.mark.old_python
 def test_k_and_m_epochs_are_k_plus_m(start_runner: Start, tmp_path: Path) -> None:
     run(start_runner, tmp_path / "whole", spec_of(5))
     run(start_runner, tmp_path / "first", spec_of(2))
@@ -50,7 +51,6 @@ def test_k_and_m_epochs_are_k_plus_m(start_runner: Start, tmp_path: Path) -> Non
     assert second.events[-1]["summary"]["epochs"] == 5
 
 
-@pytest.mark.same_on_every_python
 def test_a_training_that_stopped_early_waits_anew(start_runner: Start, tmp_path: Path) -> None:
     stopping = {"metric": "test_accuracy", "patience": 1, "min_delta": 1.0}
     first = run(start_runner, tmp_path / "a", spec_of(9, early_stopping=stopping))

@@ -71,6 +71,7 @@ class TestWays:
         assert all(list(line) == ["doing"] for line in before)
         return result
 
+    @pytest.mark.old_python
     @pytest.mark.parametrize(
         ("layers", "left_out"),
         [

@@ -5,6 +5,10 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import pytest
+
+pytestmark = pytest.mark.old_python
+
 PROGRAM = """
 import atexit, ctypes, sys
 from ipulse_worker.runner.__main__ import end

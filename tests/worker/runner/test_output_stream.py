@@ -9,7 +9,11 @@ import sys
 import threading
 from typing import Any, List
 
+import pytest
+
 from ipulse_core.events import MAX_LINE
+
+pytestmark = pytest.mark.old_python
 
 # Prints in turn to both streams and the log, from several threads, and ends without a newline.
 PROGRAM = """

@@ -13,6 +13,8 @@ from ipulse_worker.runner.resolved_spec import read_spec, spec_document
 from .resolver import resolve
 from .specs import spec_from
 
+pytestmark = pytest.mark.old_python
+
 DOCUMENT: Dict[str, Any] = {
     "version": 1,
     "network": {

@@ -135,15 +135,7 @@ VARIANTS: Dict[str, Dict[str, Any]] = {
 }
 
 
-def is_of_the_op(changes: Dict[str, Any]) -> bool:
-    """Return whether attributes of the LIF op can describe the network."""
-    return changes.keys() == {"network"} and "trainable" not in changes["network"]
-
-
-CASES = [
-    pytest.param(changes, id=name, marks=[pytest.mark.same_on_every_python] * is_of_the_op(changes))
-    for name, changes in VARIANTS.items()
-]
+CASES = [pytest.param(changes, id=name) for name, changes in VARIANTS.items()]
 
 
 def spec_with(changes: Dict[str, Any]) -> ExperimentSpec:
@@ -156,7 +148,6 @@ def started(changes: Dict[str, Any]) -> Training:
 
 
 @pytest.mark.parametrize("changes", CASES)
-@pytest.mark.same_on_every_python
 def test_a_variant_is_trained_evaluated_and_exported(
     changes: Dict[str, Any], tmp_path: Path
 ) -> None:

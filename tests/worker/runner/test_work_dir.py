@@ -6,6 +6,8 @@ import pytest
 
 from ipulse_worker.runner.work_dir import WorkDir
 
+pytestmark = pytest.mark.old_python
+
 
 class TestWorkDir:
     def test_replaces_a_file_as_a_whole(self, tmp_path: Path) -> None:

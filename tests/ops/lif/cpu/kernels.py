@@ -12,7 +12,6 @@ from ipulse_core.spec.start_weights import CONSTANTS
 from ipulse_ops.lif.cpu import arrays, native
 from ipulse_ops.lif.network import LIF, LeakyReadout, Network, SuperSpike
 from ipulse_ops.lif.reference import network_pass as reference
-from tests.ops.repeated import IS_REPEATED
 from tests.ops.strategies import Problem
 
 # A panel is 1, 2, 4 or 8 vectors of 8 or 16 neurons: sizes below, at and above such edges.
@@ -20,12 +19,9 @@ TAILS = (1, 2, 7, 8, 9, 15, 16, 17, 31, 33, 63, 64, 65, 100, 127, 128, 129, 255,
 
 
 def every_kernel() -> Any:
-    """Parametrizes a test by `arch`, the CPU mask of each kernel; repeated, of the best alone."""
+    """Parametrizes a test by `arch`, the CPU mask of each kernel."""
     supported = native.supported_arch()
     kernels = native.kernels()
-    if IS_REPEATED:
-        best = native.description()["kernel"]
-        kernels = {best: kernels[best]}
     parameters: List[Any] = []
     for name, arch in kernels.items():
         missing = arch & ~supported

@@ -52,7 +52,6 @@ class TestAnyVariant:
         problem = random_problem(varied(2, gate, **variant), seed=6, steps=20, batch=3)
         assert_same_on_every_kernel(with_gradient_only(problem), everything=everything)
 
-    @pytest.mark.same_on_every_python
     @pytest.mark.parametrize("everything", FLAGS)
     def test_stored_spikes_give_the_bits_of_stored_membranes(
         self, variant: Dict[str, Any], everything: bool
@@ -65,7 +64,6 @@ class TestAnyVariant:
             two = gradients(problem, spikes, arch, everything=everything, store="spikes")
             assert_same_bits(one, two)
 
-    @pytest.mark.same_on_every_python
     @pytest.mark.parametrize("gate", FLAGS)
     def test_bfloat16_weights_are_rounded_ones(self, variant: Dict[str, Any], gate: bool) -> None:
         for arch, threads in product(masks(), (1, 2)):
@@ -79,6 +77,7 @@ class TestAnyVariant:
         actual = gradients(narrow, forward, arch, everything=True)
         assert_same_bits(actual, gradients(problem, expected, arch, everything=True))
 
+    @pytest.mark.old_python
     @pytest.mark.parametrize(("steps", "batch"), [(1, 1), (1, 5), (7, 1), (0, 2), (2, 0)])
     def test_short_and_narrow(self, variant: Dict[str, Any], steps: int, batch: int) -> None:
         arch = native.supported_arch()

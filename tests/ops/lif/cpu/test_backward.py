@@ -7,7 +7,7 @@ from typing import Any, Dict
 
 import numpy as np
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from ipulse_ops.lif.cpu import arrays, native
@@ -22,7 +22,6 @@ from tests.ops.lif.cpu.kernels import (
     run,
 )
 from tests.ops.lif.variants import with_gradient_only
-from tests.ops.repeated import examples
 from tests.ops.strategies import Problem, problems, random_problem
 
 CONSTANTS: Any = pytest.mark.parametrize(
@@ -40,7 +39,7 @@ CONSTANTS: Any = pytest.mark.parametrize(
 
 @every_kernel()
 class TestGradients:
-    @examples(60)
+    @settings(max_examples=60)
     @given(problem=problems(dyadic=True, variants=True), everything=st.booleans())
     def test_dyadic_problems(self, arch: int, problem: Problem, everything: bool) -> None:
         """The membranes are exact here, so that only the backward pass rounds."""
@@ -49,7 +48,7 @@ class TestGradients:
         actual = gradients(problem, forward, arch, everything=everything)
         assert_near_reference(problem, forward, actual)
 
-    @examples(60)
+    @settings(max_examples=60)
     @given(problem=problems(variants=True), everything=st.booleans())
     def test_any_problem(self, arch: int, problem: Problem, everything: bool) -> None:
         # A boxcar is discontinuous, and a rounded membrane may be on the other side of an edge.

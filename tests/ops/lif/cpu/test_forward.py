@@ -7,13 +7,12 @@ from typing import Any, Dict
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ipulse_ops.lif.cpu import arrays, native
 from ipulse_ops.lif.reference import network_pass as reference
 from tests.ops.lif.cpu.kernels import TAILS, assert_same_forward, every_kernel, network_of, run
-from tests.ops.repeated import examples
 from tests.ops.strategies import Problem, problems, random_problem
 
 
@@ -26,7 +25,7 @@ def run_reference(problem: Problem) -> reference.Trace:
 class TestDyadic:
     """float32 sums of these problems are exact, so that every order of summation agrees."""
 
-    @examples(100)
+    @settings(max_examples=100)
     @given(problem=problems(dyadic=True, variants=True), u=st.booleans())
     def test_any_problem_is_bit_equal(self, arch: int, problem: Problem, u: bool) -> None:
         assert_same_forward(run(problem, arch, u=u), run_reference(problem))
@@ -90,7 +89,6 @@ class TestDyadic:
 
 
 @every_kernel()
-@pytest.mark.same_on_every_python
 def test_membranes_that_outgrow_the_caches(arch: int) -> None:
     """They are written past the caches, which shows in nothing but the time."""
     network = network_of((1024,), inputs=8)
@@ -121,7 +119,7 @@ class TestEveryKernel:
         assert native.description(arch=0)["kernel"] == "scalar"
         assert native.description()["kernel"] == runnable[0]
 
-    @examples(50)
+    @settings(max_examples=50)
     @given(problem=problems(variants=True))
     def test_instruction_sets_and_threads_agree_on_any_floats(self, problem: Problem) -> None:
         supported = native.supported_arch()
@@ -186,6 +184,7 @@ class TestInput:
         forward = arrays.forward(self.network, problem.weights, ids, problem.counts)
         np.testing.assert_array_equal(forward.membrane, run(problem, 0).membrane)
 
+    @pytest.mark.old_python
     def test_wrong_shapes_and_dtypes_are_named(self) -> None:
         problem = random_problem(self.network, seed=0, steps=3, batch=2)
         weights, wide = list(problem.weights), problem.ids.astype(np.int64)

@@ -32,7 +32,6 @@ def compiler_that_is(script: str, directory: Path, monkeypatch: pytest.MonkeyPat
 
 class TestBuild:
     @pytest.mark.slow
-    @pytest.mark.same_on_every_python
     def test_concurrent_processes_build_once(
         self, cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:

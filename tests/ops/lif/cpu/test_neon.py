@@ -15,7 +15,6 @@ COMPILER = "aarch64-linux-gnu-g++"
 EMULATOR = "qemu-aarch64-static"
 
 pytestmark = [
-    pytest.mark.same_on_every_python,
     pytest.mark.skipif(
         shutil.which(COMPILER) is None,
         reason=f"{COMPILER} is not here (Debian: apt-get install g++-aarch64-linux-gnu)",

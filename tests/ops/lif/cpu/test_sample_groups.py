@@ -43,7 +43,6 @@ def network_with(layer: Dict[str, Any], **more: Any) -> Network:
     )
 
 
-@pytest.mark.same_on_every_python
 @pytest.mark.sample(4)
 @pytest.mark.parametrize("name", [*LAYERS, *NETWORKS])
 def test_gradients_have_the_bits_of_stored_membranes(name: str) -> None:
@@ -66,7 +65,6 @@ def test_gradients_have_the_bits_of_stored_membranes(name: str) -> None:
         assert all(np.abs(grad).max() > 0 for grad in found[0].weights)
 
 
-@pytest.mark.same_on_every_python
 def test_layers_that_are_cut_otherwise_where_they_are_long() -> None:
     """More than 64 MiB of membranes: narrower panels of the whole batch, not of its groups."""
     network = Network(

@@ -40,7 +40,6 @@ def build(directory: Path, sanitizer: str) -> Dict[Path, Path]:
     return programs
 
 
-@pytest.mark.same_on_every_python
 @pytest.mark.verify
 @pytest.mark.timeout(3 * LIMIT + 60)
 @pytest.mark.parametrize("sanitizer", SANITIZERS)

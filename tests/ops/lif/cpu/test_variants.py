@@ -23,7 +23,6 @@ from tests.ops.lif.cpu.kernels import (
     run,
 )
 from tests.ops.lif.variants import RESETS, varied, with_gradient_only
-from tests.ops.repeated import taken
 from tests.ops.strategies import SURROGATES, Problem, random_problem
 
 FLAGS = (False, True)
@@ -84,13 +83,12 @@ def dyadic_networks(reset: str, reset_on: str) -> Iterator[Network]:
 
 @pytest.mark.verify
 @pytest.mark.parametrize(("reset", "reset_on", "reset_gradients"), RESETS)
-@pytest.mark.same_on_every_python
 def test_the_product_of_all_variants(
     reset: str, reset_on: str, reset_gradients: Tuple[str, ...]
 ) -> None:
     """Forward equal to the bit in every kernel; backward near, kernels and stores in turn."""
     dropped, kernels = 0, masks()
-    for number, network in taken(dyadic_networks(reset, reset_on)):
+    for number, network in enumerate(dyadic_networks(reset, reset_on)):
         network = replace(network, surrogate=SURROGATES[number % len(SURROGATES)])
         problem = random_problem(network, seed=3, steps=4, batch=2, duplicates=True, dyadic=True)
         if number % 3:
@@ -176,7 +174,6 @@ def assert_rounded(problem: Problem, arch: int, threads: int) -> None:
             assert_same_bits(actual, baseline)
 
 
-@pytest.mark.same_on_every_python
 @every_kernel()
 @pytest.mark.parametrize("busy", FLAGS)
 @pytest.mark.parametrize("gate", FLAGS)

@@ -20,7 +20,6 @@ from tests.ops.strategies import Problem, random_problem
 
 
 @every_kernel()
-@pytest.mark.same_on_every_python
 class TestStrassen:
     """Gradients of layers that are wide enough for Strassen's multiplication."""
 
@@ -65,7 +64,6 @@ class TestStrassen:
             assert_same_bits(actual, gradients(problem, forward, arch, threads))
 
 
-@pytest.mark.same_on_every_python
 @pytest.mark.verify
 def test_gradients_of_long_layers_add_up_over_samples() -> None:
     """The gradient of 33 samples is the sum of those of 17 and 16.

@@ -13,6 +13,8 @@ from ipulse_ops.lif.poplar.sdk import MissingSDK
 from ipulse_ops.lif.run_options import RunOptions
 from ipulse_ops.lif.tensorflow_op import BACKENDS, run_network
 
+pytestmark = pytest.mark.old_python
+
 NETWORK = Network(inputs=2, layers=(), readout=LIF(neurons=1))
 INPUTS = [np.ones((2, 1), np.float32)], [[[1]]], [[1]]
 

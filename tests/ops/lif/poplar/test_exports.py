@@ -59,6 +59,7 @@ class TestLibrary:
         assert allocating == list(range(2, 9))
         assert not any(vectors[-1][:2]) or level == 4
 
+    @pytest.mark.old_python
     def test_runs_as_tensorflow_of_that_level_runs_it(self, level: int) -> None:
         problem = random_problem(NETWORK, seed=1, steps=3, batch=2)
         with compiled(problem, api_level=level) as op:
@@ -66,7 +67,6 @@ class TestLibrary:
             assert_gradients(op, problem, trace)
 
 
-@pytest.mark.same_on_every_python
 @pytest.mark.skipif(shutil.which("clang++") is None, reason="needs clang++")
 @pytest.mark.parametrize("source", ["builders/lif_op", "layout/layout"])
 def test_clang_has_no_warnings(source: str) -> None:

@@ -81,7 +81,6 @@ def problem_of(network: Network, hidden: int) -> Problem:
 
 
 @pytest.mark.verify
-@pytest.mark.same_on_every_python
 @pytest.mark.parametrize("name", CASES)
 def test_equals_the_reference_on_any_number_of_ipus(name: str) -> None:
     case = CASES[name]

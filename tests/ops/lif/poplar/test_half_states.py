@@ -9,7 +9,7 @@ from unittest import mock
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 
 from ipulse_ops.lif.network import LIF, LeakyReadout, Network
 from ipulse_ops.lif.poplar.attributes import Placement, Wanted
@@ -22,7 +22,6 @@ from tests.ops.lif.poplar.variants import (
     run_both,
     run_reference,
 )
-from tests.ops.repeated import examples
 from tests.ops.strategies import Problem, random_problem
 
 HALF = Wanted(membranes=True, states="half")
@@ -48,7 +47,7 @@ def network_of(**fields: Any) -> Network:
     return Network(inputs=11, layers=(layer,), readout=LeakyReadout(neurons=4, decay=0.6875))
 
 
-@examples(25)
+@settings(max_examples=25)
 @given(problem=op_problems(dyadic=True))
 def test_any_network_is_the_rounded_reference(problem: Problem) -> None:
     p = problem

@@ -7,7 +7,7 @@ from typing import Any, Dict
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ipulse_ops.lif.network import LIF, LeakyReadout, Network
@@ -23,7 +23,6 @@ from tests.ops.lif.poplar.variants import (
     run_reference,
     split_over,
 )
-from tests.ops.repeated import examples
 from tests.ops.strategies import Problem, random_problem
 
 ALL = Wanted(membranes=True, input_gradients=True, constant_gradients=True)
@@ -39,14 +38,14 @@ def network_of(neurons: int = 9, delay: int = 0, **fields: Any) -> Network:
 class TestDyadic:
     """float32 sums of these problems are exact, so that every order of summation agrees."""
 
-    @examples(50)
+    @settings(max_examples=50)
     @given(problem=op_problems(dyadic=True), ipus=st.sampled_from([1, 2, 4]))
-    @pytest.mark.same_on_every_python
     def test_any_network_is_bit_equal(self, problem: Problem, ipus: int) -> None:
         p = problem
         with compiled(problem, split_over(problem, ipus), wanted=Wanted(membranes=True)) as op:
             assert_bit_equal(op.forward(p.weights, p.ids, p.counts, p.seed), run_reference(problem))
 
+    @pytest.mark.old_python
     @pytest.mark.parametrize("delay", [0, 1])
     @pytest.mark.parametrize(
         ("steps", "batch", "neurons", "fields"),
@@ -123,9 +122,8 @@ class TestDyadic:
 
 
 class TestGradients:
-    @examples(50)
+    @settings(max_examples=50)
     @given(problem=op_problems(), ipus=st.sampled_from([1, 2, 4]))
-    @pytest.mark.same_on_every_python
     def test_any_network_has_the_references(self, problem: Problem, ipus: int) -> None:
         with compiled(problem, split_over(problem, ipus), wanted=ALL) as op:
             _, trace = run_both(op, problem)

@@ -146,7 +146,6 @@ class TestSize:
         assert both - few < 1.5 * (neurons - few + samples - few)
 
     @pytest.mark.verify
-    @pytest.mark.same_on_every_python
     def test_the_network_of_the_benchmarks_fits_one_ipu(self) -> None:
         layer = LIF(neurons=1466, decay=0.5, gain=2.0, capacity=14, second_threshold=0.5)
         readout = LeakyReadout(neurons=10, decay=0.5, gain=2.0)

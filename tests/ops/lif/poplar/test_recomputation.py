@@ -6,8 +6,7 @@ from dataclasses import replace
 from typing import List, Optional, Tuple
 
 import numpy as np
-import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ipulse_ops.lif.network import LIF, LeakyReadout, Network
@@ -16,7 +15,6 @@ from ipulse_ops.lif.poplar.attributes import Placement, Wanted, attributes_of
 from ipulse_ops.lif.poplar.outputs import output_names, output_specs, steps_between_checkpoints
 from ipulse_ops.lif.reference.trace import Gradients
 from tests.ops.lif.poplar.variants import compiled, op_problems, split_over
-from tests.ops.repeated import examples
 from tests.ops.strategies import Problem, random_problem
 
 ALL = Wanted(membranes=True, input_gradients=True, constant_gradients=True)
@@ -47,7 +45,7 @@ def arrays_of(run: PoplarRun, gradients: Gradients) -> List[np.ndarray]:
     return found
 
 
-@examples(30)
+@settings(max_examples=30)
 @given(
     problem=op_problems(adapts=False),
     recompute=st.integers(0, 4),
@@ -65,7 +63,7 @@ def test_the_library_names_the_outputs_in_order(
     assert names == [(name, layer) for name, layer, _ in specs]
 
 
-@examples(30)
+@settings(max_examples=30)
 @given(
     problem=op_problems(adapts=False),
     recompute=st.integers(1, 6),
@@ -73,7 +71,6 @@ def test_the_library_names_the_outputs_in_order(
     wanted=st.sampled_from([Wanted(), ALL]),
     states=st.sampled_from(["float", "half", "half_stochastic"]),
 )
-@pytest.mark.same_on_every_python
 def test_any_network_has_the_same_bits(
     problem: Problem, recompute: int, ipus: int, wanted: Wanted, states: str
 ) -> None:

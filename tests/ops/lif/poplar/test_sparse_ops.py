@@ -79,6 +79,7 @@ class TestSelection:
         whole = dense_to_sparse_gradient(ids.astype(np.int32), kept, NEURONS, grad)
         np.testing.assert_array_equal(actual, whole.astype(np.float32))
 
+    @pytest.mark.old_python
     @pytest.mark.parametrize("policy", POLICIES)
     @pytest.mark.parametrize("gated", [False, True])
     def test_select_spikes(self, slots: int, gated: bool, policy: str) -> None:

@@ -8,7 +8,7 @@ from typing import Tuple
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 
 from ipulse_ops.lif.reference.network_pass import Gradients, Trace, backward
 from ipulse_ops.surrogate import Surrogate
@@ -21,7 +21,6 @@ from tests.ops.lif.variants import (
     varied,
     with_gradient_only,
 )
-from tests.ops.repeated import examples, taken
 from tests.ops.strategies import SURROGATES, Problem, problems, random_problem
 
 
@@ -52,13 +51,12 @@ class TestAgainstTheSmoothTwin:
     """
 
     @pytest.mark.parametrize(("reset", "reset_on", "reset_gradients"), RESETS)
-    @pytest.mark.same_on_every_python
     def test_every_variant(
         self, reset: str, reset_on: str, reset_gradients: Tuple[str, ...]
     ) -> None:
         """The full product with the layers' variants; surrogates and delays take turns."""
         product_of_layers = product(SLOTS, *([(False, True)] * 6))
-        for number, (slots, gate, spiking_readout, *switches) in taken(product_of_layers):
+        for number, (slots, gate, spiking_readout, *switches) in enumerate(product_of_layers):
             fields = dict(zip(("recurrent", "bias", "synapse", "adapts"), switches))
             if fields["adapts"]:
                 if number % 3:
@@ -104,7 +102,6 @@ class TestAgainstTheSmoothTwin:
     @pytest.mark.parametrize("steps", [1, 3, 5, 11, 12, 20])
     @pytest.mark.parametrize("reset", ["zero", "subtract", "none"])
     @pytest.mark.parametrize("spiking_readout", [False, True])
-    @pytest.mark.same_on_every_python
     def test_truncated_gradients_take_states_for_constants(
         self, spiking_readout: bool, reset: str, steps: int
     ) -> None:
@@ -138,8 +135,7 @@ class TestAgainstTheSmoothTwin:
         assert error < 1e-12 * size
 
     @given(problems(variants=True, max_neurons=12))
-    @examples(100)
-    @pytest.mark.same_on_every_python
+    @settings(max_examples=100)
     def test_every_shape(self, problem: Problem) -> None:
         problem = with_gradient_only(problem)
         trace = run(problem)
@@ -149,7 +145,7 @@ class TestAgainstTheSmoothTwin:
         assert error < 1e-12 * max(size, 0.1)
 
     @given(problems(variants=True, max_neurons=12))
-    @examples(100)
+    @settings(max_examples=100)
     def test_twin_does_what_the_network_does(self, problem: Problem) -> None:
         """Else its derivative would say nothing about this network."""
         trace = run(problem)

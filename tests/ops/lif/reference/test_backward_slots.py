@@ -7,13 +7,12 @@ from typing import List, Optional, Tuple
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 
 from ipulse_ops.lif.network import LIF, LeakyReadout, Network
 from ipulse_ops.lif.reference.network_pass import Trace, backward
 from tests.ops.lif.reference.test_backward import gradients
 from tests.ops.lif.variants import run, varied
-from tests.ops.repeated import examples
 from tests.ops.strategies import Problem, problems, random_problem
 
 
@@ -80,7 +79,7 @@ class TestSlots:
 
 class TestReplay:
     @given(problems(variants=True))
-    @examples(50)
+    @settings(max_examples=50)
     def test_reads_slots_and_surrogates_of_another_backend(self, problem: Problem) -> None:
         """Float32 surrogates of a kernel give gradients as near as float32 is."""
         trace = run(problem)
@@ -101,7 +100,7 @@ class TestReplay:
             np.testing.assert_allclose(ours, theirs, rtol=0, atol=1e-4 * np.abs(theirs).max())
 
     @given(problems(variants=True))
-    @examples(50)
+    @settings(max_examples=50)
     def test_gradients_are_linear_in_the_losses(self, problem: Problem) -> None:
         trace = run(problem)
         silent = replace(

@@ -8,26 +8,24 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from ipulse_ops.lif.network import LIF, LeakyReadout, Network
 from ipulse_ops.lif.reference.network_pass import Trace, forward
 from tests.ops.lif.loops import simulate
 from tests.ops.lif.variants import assert_equal, one_neuron, rises, run, varied
-from tests.ops.repeated import examples
 from tests.ops.strategies import Problem, problems, random_problem
 
 
 class TestProperties:
     @given(problems(variants=True, max_neurons=12))
-    @examples(150)
-    @pytest.mark.same_on_every_python
+    @settings(max_examples=150)
     def test_equals_plain_loops_to_the_bit(self, problem: Problem) -> None:
         assert_same_as_loops(problem, run(problem))
 
     @given(problems(variants=True))
-    @examples(150)
+    @settings(max_examples=150)
     def test_spike_ids_are_above_the_threshold_and_ascend(self, problem: Problem) -> None:
         for layer, trace in zip(problem.network.spiking, run(problem).layers):
             raised = rises(layer, trace)
@@ -49,7 +47,7 @@ class TestProperties:
                 assert not trace.surrogate[t, b, n_g:].any()
 
     @given(problems(variants=True), st.randoms(use_true_random=False))
-    @examples(50)
+    @settings(max_examples=50)
     def test_samples_are_independent(self, problem: Problem, random: Random) -> None:
         for layer in problem.network.spiking:
             assume(layer.policy != "cyclic")  # its offsets know the sample's number
@@ -59,7 +57,7 @@ class TestProperties:
         assert_equal(run(shuffled), run(problem), lambda array: array[:, order])
 
     @given(problems(variants=True), st.integers(1, 4))
-    @examples(50)
+    @settings(max_examples=50)
     def test_later_silence_changes_nothing_before_it(self, problem: Problem, more: int) -> None:
         steps = len(problem.counts)
         longer = replace(
@@ -72,14 +70,14 @@ class TestProperties:
         assert_equal(run(problem), run(longer), lambda array: array[:steps])
 
     @given(problems(variants=True))
-    @examples(50)
+    @settings(max_examples=50)
     def test_slots_after_the_counts_are_not_read(self, problem: Problem) -> None:
         behind = np.arange(problem.ids.shape[2]) >= problem.counts[..., None]
         garbage = replace(problem, ids=np.where(behind, -7, problem.ids).astype(np.int32))
         assert_equal(run(garbage), run(problem), lambda array: array)
 
     @given(problems(variants=True, dyadic=True))
-    @examples(150)
+    @settings(max_examples=150)
     def test_dyadic_problems_are_exact_in_float32(self, problem: Problem) -> None:
         """No sum is rounded, so that float32 kernels must be equal to the bit."""
         trace = run(problem)
@@ -87,7 +85,7 @@ class TestProperties:
             assert np.array_equal(array.astype(np.float32), array)
 
     @given(problems(variants=True, dyadic=True, max_neurons=10))
-    @examples(100)
+    @settings(max_examples=100)
     def test_dyadic_problems_do_not_depend_on_arithmetic_or_order(self, problem: Problem) -> None:
         """In float32, and with the input's slots summed backwards."""
         trace = run(problem)

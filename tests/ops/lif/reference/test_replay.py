@@ -6,18 +6,17 @@ from typing import Any, List
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 
 from ipulse_ops.lif.network import LIF, LeakyReadout, Network
 from ipulse_ops.lif.reference.network_pass import forward
 from tests.ops.lif.variants import assert_equal, one_neuron, run
-from tests.ops.repeated import examples
 from tests.ops.strategies import Problem, problems
 
 
 class TestReplay:
     @given(problems(variants=True))
-    @examples(150)
+    @settings(max_examples=150)
     def test_own_slots_give_the_same_run(self, problem: Problem) -> None:
         trace = run(problem)
         slots = [(layer.spike_ids, layer.spike_counts) for layer in trace.layers]

@@ -18,6 +18,8 @@ from ipulse_ops.lif.run_options import RunOptions
 from tests.ops.lif.variants import eventful, varied
 from tests.ops.strategies import Problem
 
+pytestmark = pytest.mark.old_python
+
 NETWORKS: Dict[str, Network] = {
     "all": varied(
         2,

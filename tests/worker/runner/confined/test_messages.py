@@ -38,6 +38,7 @@ def received(directory: Path, data: bytes, size: int = 7) -> List[Any]:
     return [m for at in range(0, len(data), size) for m in reader.feed(data[at : at + size])]
 
 
+@pytest.mark.old_python
 def test_files_arrive_before_the_events_that_name_them(tmp_path: Path) -> None:
     inside, outside = tmp_path / "inside", tmp_path / "outside"
     for folder in (inside, outside):
@@ -69,6 +70,7 @@ def test_files_arrive_before_the_events_that_name_them(tmp_path: Path) -> None:
     assert (outside / "empty.txt").read_bytes() == b""
 
 
+@pytest.mark.old_python
 @pytest.mark.parametrize(
     "data",
     [

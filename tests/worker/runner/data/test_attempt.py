@@ -24,6 +24,7 @@ def _data_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, threads_are
     monkeypatch.setenv("IPULSE_DATA", str(tmp_path))
 
 
+@pytest.mark.old_python
 def test_trains_on_a_file_of_the_data_directory(tmp_path: Path) -> None:
     """The report shows no image for these data, and warns of dropped events."""
     random = np.random.RandomState(4)

@@ -22,6 +22,7 @@ def events_of(count: int, samples: int, steps: int, channels: int) -> Events:
     )
 
 
+@pytest.mark.old_python
 class TestBatch:
     def test_equals_the_dense_spikes_made_sparse(self) -> None:
         """Three spikes of one sample and step, empty samples and repeated indices included."""
@@ -106,6 +107,7 @@ class TestCounts:
 
 
 class TestCapacity:
+    @pytest.mark.old_python
     def test_keeps_a_random_choice_that_does_not_depend_on_the_chunks(self) -> None:
         sample, step, channel = events_of(3000, samples=8, steps=5, channels=50)
         whole = Binning(steps=5, channels=50, capacity=4, seed=1)

@@ -26,6 +26,7 @@ class TestLoad:
         bright = (dataset.images > 0.2).sum(axis=(1, 2))
         np.testing.assert_array_equal(counts.sum(axis=0), bright)
 
+    @pytest.mark.old_python
     def test_holds_out_the_same_stratified_fifth_everywhere(self) -> None:
         """The held-out samples are part of what a test accuracy means, so they are pinned."""
         dataset = loaded(DigitsData())

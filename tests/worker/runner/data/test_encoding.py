@@ -96,6 +96,7 @@ class TestPopulation:
         assert steps_by_channel([0.0, 1.0], code) == [0, None, None, 0]
 
 
+@pytest.mark.old_python
 class TestRate:
     def test_spikes_with_the_probability_of_the_value(self) -> None:
         """10,000 steps: five standard deviations are 0.025 at most."""

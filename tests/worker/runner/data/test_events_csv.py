@@ -5,12 +5,16 @@ from __future__ import annotations
 import hashlib
 from pathlib import Path
 
+import pytest
+
 from ipulse_core.data_sets import UPLOADED_FOLDER, UPLOADED_NAME
 from ipulse_worker.runner.data import Dataset
 from ipulse_worker.runner.data.load import load
 from ipulse_worker.runner.data.uploaded import directory_of
 from tests.core.data_files.csv_files import ACCEPTED, ROWS
 from tests.worker.runner.specs import EventsData
+
+pytestmark = pytest.mark.old_python
 
 
 def read(content: bytes, place: Path) -> Dataset:

@@ -60,6 +60,7 @@ DIGESTS = {
 }
 
 
+@pytest.mark.old_python
 @pytest.mark.parametrize("name", DIGESTS)
 def test_is_the_same_on_every_machine_and_numpy(name: str) -> None:
     data, expected = DIGESTS[name]

@@ -80,6 +80,7 @@ BAD = {
 }
 
 
+@pytest.mark.old_python
 @pytest.mark.parametrize("name", BAD)
 def test_problems_of_a_file_are_named(tmp_path: Path, name: str) -> None:
     changes, words = BAD[name]
@@ -127,6 +128,7 @@ class TestHostileFiles:
                 refused += 1
         assert refused > 150, f"seed {SEED}"
 
+    @pytest.mark.old_python
     def test_an_array_larger_than_its_file_is_not_allocated(self, tmp_path: Path) -> None:
         header = io.BytesIO()
         np.lib.format.write_array_header_1_0(
@@ -137,6 +139,7 @@ class TestHostileFiles:
         with pytest.raises(DataInvalid, match=r"its header says uint8 \(1125899906842624, 5, 6\)"):
             loaded(tmp_path)
 
+    @pytest.mark.old_python
     def test_a_bomb_is_not_unpacked(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(npz_file, "MAX_BYTES", 10**6)
         spikes = np.zeros((9, 5, 60_000), dtype=bool)

@@ -38,6 +38,7 @@ def as_dense(dataset: Dataset) -> np.ndarray:
     return spikes
 
 
+@pytest.mark.old_python
 class TestForms:
     """The same spikes in three forms."""
 
@@ -112,6 +113,7 @@ class TestForms:
         assert loaded(tmp_path, data, values=np.ones((9, 6)), labels=LABELS).images is None
 
 
+@pytest.mark.old_python
 class TestSplit:
     def test_is_that_of_the_file_where_given(self, tmp_path: Path) -> None:
         test = np.arange(9) >= 7

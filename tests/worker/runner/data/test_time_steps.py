@@ -21,10 +21,12 @@ widths = st.sampled_from(STEPS) | st.floats(1e-6, 1000.0)
 
 @pytest.mark.parametrize("kind", [np.float64, np.longdouble, np.float32])
 class TestFloats:
+    @pytest.mark.old_python
     @given(step=widths)
     def test_a_multiple_of_the_step_is_in_its_step(self, kind: Any, step: float) -> None:
         np.testing.assert_array_equal(step_of((K * step).astype(kind), step), K)
 
+    @pytest.mark.old_python
     @given(step=widths)
     def test_a_product_of_its_own_type_too(self, kind: Any, step: float) -> None:
         np.testing.assert_array_equal(step_of(K.astype(kind) * kind(step), step), K)

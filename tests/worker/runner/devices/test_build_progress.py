@@ -19,7 +19,6 @@ def progress(done: int, **changes: Any) -> BuildProgress:
 
 
 @pytest.mark.usefixtures("threads_are_set")
-@pytest.mark.same_on_every_python
 def test_events_have_the_steps_of_a_build(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     build, calls = native.build_kernels, []
 

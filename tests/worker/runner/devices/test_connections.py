@@ -54,7 +54,6 @@ def attempt(directory: Path, kind: str, connection: str, **device: Any) -> Finis
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("connection", TRACES)
 class TestEveryConnection:
-    @pytest.mark.same_on_every_python
     def test_logs_its_steps_in_order(self, tmp_path: Path, kind: str, connection: str) -> None:
         result = attempt(tmp_path / "work", kind, connection)
         assert result.done["reason"] == "completed", result.done
@@ -91,7 +90,6 @@ class TestEveryConnection:
 
 
 # It is the emulator's; test_ipu.py runs from the one of TensorFlow's side.
-@pytest.mark.same_on_every_python
 class TestTheExecutableCache:
     def test_a_run_starts_from_what_was_compiled_ahead(self, tmp_path: Path) -> None:
         ahead = attempt(tmp_path / "ahead", "emulator", "PRE_COMPILE")

@@ -46,6 +46,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Dict[str, Fini
             keras.enable_traceback_filtering()
 
 
+@pytest.mark.old_python
 @pytest.mark.parametrize("emulated", ["emulator", "one program"])
 def test_learns_what_a_cpu_learns(trained: Dict[str, Any], emulated: str) -> None:
     """Batches of 12 out of 32 samples: the last one of an epoch is filled up."""
@@ -137,6 +138,7 @@ def test_the_report_has_both_directions_of_copies(trained: Dict[str, FinishedAtt
         assert "to the host" in report
 
 
+@pytest.mark.old_python
 def test_one_program_has_loss_and_update(trained: Dict[str, FinishedAttempt]) -> None:
     names = [step.name for step in TileProfile(poplar_profile(trained["one program"]), 3).steps]
     assert any(name.startswith("loss/") for name in names), names

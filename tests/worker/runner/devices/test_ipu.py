@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     pass
 
 
+@pytest.mark.old_python
 def test_trains_as_a_cpu_does(device: State, tmp_path: Path) -> None:
     """Three steps a program; artifacts, and the figures of the steps, are those of any device."""
     options = {"autoReport.all": "true"}
@@ -64,7 +65,6 @@ def test_states_of_half_are_those_of_the_emulator(device: State, tmp_path: Path)
 
 
 @pytest.mark.verify
-@pytest.mark.same_on_every_python
 def test_everything_that_a_step_may_have(device: State, tmp_path: Path) -> None:
     """XLA takes it, and it learns what a CPU learns; a capacity that grows is a new program."""
     more: Dict[str, Any] = {
@@ -182,6 +182,7 @@ def test_codelets_that_poplar_cannot_load_are_refused(device: State, tmp_path: P
     assert str(codelets) in result.done["message"]
 
 
+@pytest.mark.old_python
 class TestWithoutAnSDK:
     def test_the_op_is_missing(
         self, device: State, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

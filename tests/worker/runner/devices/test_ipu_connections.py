@@ -29,6 +29,7 @@ class TestConnections:
     def _fast(self, device: State) -> None:
         device.checks_with_xla = False  # of the same programs that a test above has
 
+    @pytest.mark.old_python
     @pytest.mark.parametrize(
         ("connection", "ours", "theirs"),
         [

@@ -27,7 +27,6 @@ NARROW = {"kind": "conv2d", "filters": 4, "kernel_size": [2, 1]}
 
 
 @pytest.mark.verify
-@pytest.mark.same_on_every_python
 @pytest.mark.parametrize("delay", [0, 1])
 def test_trains_as_a_cpu_does(device: State, tmp_path: Path, delay: int) -> None:
     """Several steps a program, which XLA takes as a whole."""

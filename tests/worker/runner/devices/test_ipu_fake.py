@@ -128,6 +128,7 @@ class TestPrograms:
     def run(self, strategy: Any, function: Any, *arguments: Any) -> Any:
         return strategy.run(tf.function(function, jit_compile=True), args=list(arguments))
 
+    @pytest.mark.old_python
     def test_are_compiled_as_a_whole(self, strategy: Any) -> None:
         for wrong in (lambda x: x, tf.function(lambda x: x)):
             with pytest.raises(ValueError, match=r"tf.function|jit_compile"):
@@ -174,6 +175,7 @@ class TestPrograms:
         with pytest.raises(ValueError, match="only once"):
             self.run(strategy, twice, tf.constant(1.0))
 
+    @pytest.mark.old_python
     @pytest.mark.parametrize(
         ("wrong", "error"),
         [

@@ -41,7 +41,6 @@ def assert_equal_training(directory: Path, network: Dict[str, Any], **training: 
 
 @pytest.mark.sample(1)
 @pytest.mark.parametrize("reset", ["zero", "subtract"])
-@pytest.mark.same_on_every_python
 def test_tiles_train_as_the_cpu_does(tmp_path: Path, reset: str) -> None:
     network = {
         "layers": [ADAPTIVE, {"neurons": 8, "capacity": 4, "adaptation": {"detach": True}}],

@@ -39,7 +39,6 @@ KNOWN = {"kind": "conv2d", "filters": 3, "kernel_size": 2}
 DENSE = {"kind": "equations", "neurons": 12, "neuron": ADAPTIVE}
 
 
-@pytest.mark.same_on_every_python
 def test_a_network_learns_and_its_threads_change_nothing(tmp_path: Path) -> None:
     layers: List[Dict[str, Any]] = [OWN, {**OWN, "gate": -0.5}, {"neurons": 20}]
     one = attempt(tmp_path / "one", spec(layers, epochs=4, device={"kind": "cpu", "threads": 1}))
@@ -114,7 +113,6 @@ def test_the_network_of_a_job_is_a_keras_layer(tmp_path: Path, name: str, delay:
         np.testing.assert_array_equal(left, right)
 
 
-@pytest.mark.same_on_every_python
 def test_a_job_may_start_from_trained_parameters(tmp_path: Path) -> None:
     first = attempt(tmp_path / "first", spec([POOLED], epochs=1))
     second = attempt(

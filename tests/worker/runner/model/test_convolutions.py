@@ -60,6 +60,7 @@ def weights(done: FinishedAttempt) -> Dict[str, np.ndarray]:
         return {name: arrays[name] for name in arrays.files}
 
 
+@pytest.mark.old_python
 def test_a_job_learns_and_leaves_its_files(tmp_path: Path) -> None:
     done = attempt(tmp_path / "job", SPEC)
     shapes = {name: array.shape for name, array in weights(done).items()}
@@ -87,7 +88,6 @@ def test_a_job_learns_and_leaves_its_files(tmp_path: Path) -> None:
     assert kernels == [(6, 1, 3, 3), (12, 6, 3, 2)]
 
 
-@pytest.mark.same_on_every_python
 def test_a_job_that_continues_is_one_longer_job(tmp_path: Path) -> None:
     training = {"batch_size": 32, "epochs": 3}
     whole = attempt(tmp_path / "whole", spec_of(training=training))
@@ -105,7 +105,6 @@ def test_a_job_that_continues_is_one_longer_job(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("readout", ["leaky", "spiking"])
-@pytest.mark.same_on_every_python
 def test_a_readout_may_follow_a_convolution(tmp_path: Path, readout: str) -> None:
     network = {"layers": SPEC["network"]["layers"][:1], "readout": {"kind": readout, "bias": True}}
     loss = "spike_count_cross_entropy" if readout == "spiking" else "mean_membrane_cross_entropy"
@@ -121,7 +120,6 @@ def test_a_readout_may_follow_a_convolution(tmp_path: Path, readout: str) -> Non
     assert losses[-1] < losses[0]
 
 
-@pytest.mark.same_on_every_python
 def test_a_frozen_convolution_keeps_its_initial_weights(tmp_path: Path) -> None:
     frozen = {**SPEC["network"]["layers"][0], "trainable": False}
     network = {"layers": [frozen, {"neurons": 16}]}

@@ -88,7 +88,6 @@ def test_tiles_train_as_the_cpu_does(tmp_path: Path) -> None:
     assert (on_tiles.directory / "report.html").stat().st_size > 10_000
 
 
-@pytest.mark.same_on_every_python
 def test_layers_with_dropout_are_programs_of_their_own(tmp_path: Path) -> None:
     network = {"layers": [POOLED, {**WIDE, "dropout": 0.2}, {"neurons": 6}]}
     on_cpu = job(tmp_path / "cpu", network)

@@ -134,7 +134,6 @@ def test_the_output_comes_as_much_later_as_all_delays(tmp_path: Path, name: str)
     np.testing.assert_array_equal(delayed[steps:], same[: STEPS - steps])
 
 
-@pytest.mark.same_on_every_python
 def test_tiles_train_as_the_cpu_does(tmp_path: Path) -> None:
     layers = [POOLED, {**GATED, "delay": 3}, {"neurons": 8, "delays": SYNAPSES}]
     network = {"layers": layers, "readout": {"delays": SENDERS}}

@@ -61,6 +61,7 @@ def weights(ended: FinishedAttempt) -> Dict[str, np.ndarray]:
         return dict(arrays)
 
 
+@pytest.mark.old_python
 def test_a_network_learns_and_its_threads_change_nothing(tmp_path: Path) -> None:
     layers = [LAYER, {"neurons": 24, "standardised": True}]
     one = attempt(tmp_path / "one", spec(layers, epochs=2, device={"kind": "cpu", "threads": 1}))
@@ -149,7 +150,6 @@ def test_arrays_of_a_users_own_may_have_any_ending(scope: str) -> None:
 
 
 @pytest.mark.sample(1)
-@pytest.mark.same_on_every_python
 @pytest.mark.parametrize("recurrent", [False, True])
 def test_a_job_that_continues_is_one_longer_job(tmp_path: Path, recurrent: bool) -> None:
     layers = [{**LAYER, "recurrent": recurrent}]
@@ -166,6 +166,7 @@ def test_a_job_that_continues_is_one_longer_job(tmp_path: Path, recurrent: bool)
     assert ("layer_1_recurrent" in whole) == recurrent
 
 
+@pytest.mark.old_python
 @pytest.mark.parametrize("delay", [0, 1])
 def test_the_network_of_a_job_is_a_keras_layer(tmp_path: Path, delay: int) -> None:
     layers = [

@@ -51,7 +51,6 @@ def both(directory: Path, network: Dict[str, Any]) -> FinishedAttempt:
     return on_tiles
 
 
-@pytest.mark.same_on_every_python
 def test_a_job_with_all_of_them(tmp_path: Path) -> None:
     layers = [{**WIDE, "dropout": 0.2}, WIDE]
     readout = {"residual": [1], "dropout": 0.1, "delays": {"longest": 1}}

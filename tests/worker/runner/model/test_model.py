@@ -3,11 +3,14 @@ from __future__ import annotations
 import sys
 
 import numpy as np
+import pytest
 
 from ipulse_ops.lif.reference import network_pass as reference
 from ipulse_worker.runner.model.network import network_of
 from ipulse_worker.runner.training.metric_accumulator import MetricAccumulator
 from tests.worker.runner.trainings import spec_of, training_of
+
+pytestmark = pytest.mark.old_python
 
 
 class TestModel:

@@ -7,6 +7,8 @@ import tensorflow as tf
 from ipulse_worker.runner.model.optimizer import SGD, Adam, clipped, optimizer_of
 from tests.worker.runner import specs as spec
 
+pytestmark = pytest.mark.old_python
+
 SEED = 99
 
 

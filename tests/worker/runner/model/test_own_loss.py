@@ -36,6 +36,7 @@ def assert_near(one: Dict[str, np.ndarray], two: Dict[str, np.ndarray]) -> None:
         np.testing.assert_allclose(two[name], array, rtol=0, atol=1e-3, err_msg=name)
 
 
+@pytest.mark.old_python
 def test_a_known_loss_trains_as_the_one_that_exists(tmp_path: Path) -> None:
     own = attempt(tmp_path / "own", spec(cross_entropy()))
     assert_near(

@@ -69,6 +69,7 @@ def arrays(ended: FinishedAttempt) -> Dict[str, np.ndarray]:
         return dict(found)
 
 
+@pytest.mark.old_python
 def test_a_network_learns_and_names_its_package(tmp_path: Path, reference: str) -> None:
     ended = attempt(tmp_path / "one", spec(reference, epochs=6))
     found = arrays(ended)

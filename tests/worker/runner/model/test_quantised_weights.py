@@ -75,7 +75,6 @@ def test_the_weights_are_integers_times_a_scale(tmp_path: Path) -> None:
 
 
 @pytest.mark.verify
-@pytest.mark.same_on_every_python
 def test_a_resumed_job_ends_as_an_uninterrupted_one(tmp_path: Path) -> None:
     """The checkpoint has the float32 weights, which the results no longer have."""
     whole = attempt(tmp_path / "whole", spec())
@@ -92,7 +91,6 @@ def test_a_resumed_job_ends_as_an_uninterrupted_one(tmp_path: Path) -> None:
         assert array.tobytes() == expected[name].tobytes(), name
 
 
-@pytest.mark.same_on_every_python
 def test_other_trainings_begin_with_the_quantised_weights(tmp_path: Path) -> None:
     parent = attempt(tmp_path / "parent", spec())
     arrays = weights(parent)
@@ -108,7 +106,6 @@ def test_other_trainings_begin_with_the_quantised_weights(tmp_path: Path) -> Non
             np.testing.assert_array_equal(weights(child)[name], arrays[name])
 
 
-@pytest.mark.same_on_every_python
 def test_a_convolution_leaves_integers_by_filter(tmp_path: Path) -> None:
     conv = {"kind": "conv2d", "filters": 4, "kernel_size": 3, "pool": {"kind": "average"}}
     layers = [{**conv, "quantisation": {}}, {"neurons": 8, "quantisation": INT4}]

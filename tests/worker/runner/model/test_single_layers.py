@@ -40,7 +40,6 @@ SPEC: Dict[str, Any] = {
 }
 
 
-@pytest.mark.same_on_every_python
 def test_a_job_leaves_the_network_that_it_tested(tmp_path: Path) -> None:
     done = attempt(tmp_path / "job", SPEC)
     assert done.done["reason"] == "completed", done.done

@@ -75,7 +75,6 @@ def frozen(*flags: bool, **network: Any) -> Dict[str, Any]:
     return document(layers, readout={"trainable": readout}, **network)
 
 
-@pytest.mark.same_on_every_python
 def test_frozen_layers_keep_the_weights_of_the_file_and_others_learn(start: Start) -> None:
     arrays = drawn()
     digest = start.write(**arrays)
@@ -107,6 +106,7 @@ def test_frozen_layers_keep_the_weights_of_the_file_and_others_learn(start: Star
     )
 
 
+@pytest.mark.old_python
 def test_weights_of_a_job_are_those_that_it_left(start: Start) -> None:
     parent = start.run(document(NETWORK["layers"]))
     path = parent.directory / "weights.npz"
@@ -175,7 +175,6 @@ def test_weights_that_do_not_fit_are_listed(
     assert message in result.done["message"]
 
 
-@pytest.mark.same_on_every_python
 def test_missing_layers_are_drawn_on_request(start: Start) -> None:
     arrays = drawn()
     del arrays["readout"]

@@ -189,6 +189,7 @@ class TestHostileFiles:
             file["node/nodes/n1/type"] = "Hodgkin"
         self.refused(tmp_path, "'n1'.*'Hodgkin' is unknown; known are .*CubaLIF")
 
+    @pytest.mark.old_python
     def test_links_out_of_the_file(self, tmp_path: Path) -> None:
         for link in (h5py.ExternalLink("other.h5", "/w"), h5py.SoftLink("/node/nodes/w2/weight")):
             with self.changed(tmp_path) as file:
@@ -196,6 +197,7 @@ class TestHostileFiles:
                 file["node/nodes/w1/weight"] = link
             self.refused(tmp_path, "w1.*'weight' is a link")
 
+    @pytest.mark.old_python
     def test_numbers_stored_in_another_file(self, tmp_path: Path) -> None:
         with self.changed(tmp_path) as file:
             del file["node/nodes/w1/weight"]
@@ -228,6 +230,7 @@ class TestHostileFiles:
             file["node/edges"] = [["input", "w1"]] * 20_000
         self.refused(tmp_path, "10,000 pairs")
 
+    @pytest.mark.old_python
     @pytest.mark.parametrize("content", [b"", b"not HDF5", b"\x89HDF\r\n\x1a\n" + bytes(200)])
     def test_a_damaged_file(self, content: bytes, tmp_path: Path) -> None:
         (tmp_path / "theirs.nir").write_bytes(content)

@@ -133,6 +133,7 @@ def test_a_graph_in_the_graph_is_a_part_of_it(tmp_path: Path) -> None:
     np.testing.assert_array_equal(found.weights["layer_1"], flat.weights["layer_1"])
 
 
+@pytest.mark.old_python
 def test_scales_delays_recurrence_and_parallel_paths(tmp_path: Path) -> None:
     nodes = plain(
         twice=nir.Scale(scale=2 * ones(4)),
@@ -148,6 +149,7 @@ def test_scales_delays_recurrence_and_parallel_paths(tmp_path: Path) -> None:
     np.testing.assert_array_equal(found.weights["layer_1_recurrent"], own.T)
 
 
+@pytest.mark.old_python
 def test_the_program_writes_json_also_for_errors(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "ipulse_worker.nir", str(tmp_path / "none.nir")]
     done = subprocess.run(command, stdout=subprocess.PIPE, check=True)

@@ -17,7 +17,6 @@ pytestmark = [
 ]
 
 
-@pytest.mark.same_on_every_python
 def test_weights_of_an_op_are_frozen_where_spec_or_manifest_says_so(tmp_path: Path) -> None:
     package = packed(project(tmp_path / "op"))
     frozen = layer(package.reference, 6, width=4)

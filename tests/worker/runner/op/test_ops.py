@@ -32,6 +32,7 @@ requires_bubblewrap = pytest.mark.skipif(
 )
 
 
+@pytest.mark.old_python
 @requires_bubblewrap
 @pytest.mark.parametrize("backend", ["reference", "kernel", "emulator"])
 def test_every_back_end_computes_what_the_reference_does(tmp_path: Path, backend: str) -> None:
@@ -192,7 +193,6 @@ def test_it_forks_only_a_few(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
         ("return 3", Reason.PROGRAM_FAILED, "int"),
     ],
 )
-@pytest.mark.same_on_every_python
 def test_an_op_that_fails_says_why(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, line: str, reason: Reason, words: str
 ) -> None:

@@ -54,6 +54,7 @@ def weights(ended: FinishedAttempt) -> Dict[str, np.ndarray]:
         return dict(arrays)
 
 
+@pytest.mark.old_python
 def test_kernel_reference_and_emulator_train_alike(tmp_path: Path) -> None:
     with_kernel = packed(project(tmp_path / "kernel"))
     without = packed(project(tmp_path / "reference", kernel=None))
@@ -129,7 +130,6 @@ def test_several_ops_are_trained_together(tmp_path: Path) -> None:
     assert (child["layer_5.gain"] != found["layer_5.gain"]).any()
 
 
-@pytest.mark.same_on_every_python
 def test_a_continued_training_has_the_bits_of_a_longer_one(tmp_path: Path) -> None:
     package = packed(project(tmp_path / "op"))
     short, long = ({"epochs": epochs, "batch_size": 16} for epochs in (1, 2))
@@ -141,7 +141,6 @@ def test_a_continued_training_has_the_bits_of_a_longer_one(tmp_path: Path) -> No
         np.testing.assert_array_equal(child[name], array)
 
 
-@pytest.mark.same_on_every_python
 def test_a_resumed_training_has_the_bits_of_one_that_was_not_interrupted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -132,6 +132,7 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> Dict[str, Report]:
     return reports
 
 
+@pytest.mark.old_python
 def test_an_ipu_gives_the_values_of_the_emulator(opened: Dict[str, Report]) -> None:
     opened["profile.pop"] = Report()
     document = read(Path("profile.pop"))

@@ -27,6 +27,7 @@ def slices(events: List[Slice], category: str) -> List[Slice]:
 
 
 class TestChromeTrace:
+    @pytest.mark.old_python
     def test_has_the_fields_that_viewers_need(self, events: List[Slice]) -> None:
         for event in events:
             assert event["ph"] in "XMC"

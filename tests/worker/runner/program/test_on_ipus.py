@@ -117,6 +117,7 @@ def artifacts(result: FinishedAttempt) -> Dict[str, str]:
     return {event["path"]: event["role"] for event in result.events if event["kind"] == "artifact"}
 
 
+@pytest.mark.old_python
 def test_runs_with_its_own_card_and_leaves_the_profile_of_the_sdk(
     host: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -62,6 +62,7 @@ def test_only_so_many_are_stored(tmp_path: Path) -> None:
     assert len(left_out) == 5
 
 
+@pytest.mark.old_python
 def test_names_beyond_ascii_are_stored_under_plain_ones(tmp_path: Path) -> None:
     write(tmp_path, {"Größe (1).csv": b"1", "結果.txt": b"2"})
     assert {Path(name).suffix for name in stored(tmp_path)} == {".csv", ".txt"}

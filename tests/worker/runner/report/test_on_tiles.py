@@ -12,6 +12,8 @@ from ipulse_worker.runner.report.page import render
 from .test_page import Page
 from .tile_documents import document
 
+pytestmark = pytest.mark.old_python
+
 
 def values(profile: Optional[Dict[str, Any]], training: str = "host") -> Optional[Dict[str, Any]]:
     """Return the values of the section for a network with one hidden layer."""

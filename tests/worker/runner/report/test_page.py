@@ -114,7 +114,6 @@ class TestReportHTML:
         assert f"would take {size(4 * 40 * (32 + 24))}" in html
 
     @pytest.mark.browser
-    @pytest.mark.same_on_every_python
     def test_renders_in_a_browser_without_console_messages(
         self, finished_dir: Path, html: str, tmp_path: Path
     ) -> None:

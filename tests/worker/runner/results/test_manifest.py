@@ -13,6 +13,8 @@ from tests.worker.runner.conftest import SPEC
 from tests.worker.runner.driven_runner import DrivenRunner
 from tests.worker.runner.specs import spec_from
 
+pytestmark = pytest.mark.old_python
+
 
 @pytest.fixture(scope="module")
 def manifest(finished_dir: Path, finished: DrivenRunner) -> Dict[str, Any]:

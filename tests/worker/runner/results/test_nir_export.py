@@ -97,6 +97,7 @@ def simulate(path: Path, spikes: np.ndarray) -> Tuple[Dict[str, np.ndarray], np.
     return layers, np.array(traces["readout"])
 
 
+@pytest.mark.old_python
 class TestRoundTrip:
     def test_keeps_every_weight_and_constant(
         self, finished_dir: Path, finished: DrivenRunner

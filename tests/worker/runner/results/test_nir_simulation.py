@@ -43,6 +43,7 @@ class TestSimulation:
                 np.testing.assert_array_equal(lifs[f"lif_{number}"], ours[:, sample])
             np.testing.assert_allclose(membrane, trace.membrane[:, sample], rtol=1e-5, atol=1e-5)
 
+    @pytest.mark.old_python
     def test_of_a_trained_network_predicts_the_same(
         self, finished_dir: Path, finished: DrivenRunner, tmp_path: Path
     ) -> None:

@@ -27,6 +27,7 @@ def changed(change: Callable[[Dict[str, Any]], None]) -> Dict[str, Any]:
     return spec
 
 
+@pytest.mark.old_python
 class TestACompleteAttempt:
     def test_goes_through_the_phases_in_order(self, finished: DrivenRunner) -> None:
         assert [event["phase"] for event in finished.kinds("phase")] == PHASES
@@ -130,7 +131,6 @@ class TestACompleteAttempt:
 
 class TestTheStart:
     @pytest.mark.verify
-    @pytest.mark.same_on_every_python
     def test_of_a_later_runner_has_an_expected_time(
         self, start_runner: Start, tmp_path: Path
     ) -> None:
@@ -201,6 +201,7 @@ class TestAFinish:
         assert named == {event["path"] for event in finished.kinds("artifact")}
 
 
+@pytest.mark.old_python
 class TestAStop:
     def test_writes_a_checkpoint_and_ends_in_time(
         self, start_runner: Start, tmp_path: Path

@@ -35,6 +35,7 @@ def assignment(**changes: Any) -> Dict[str, Any]:
 
 
 class TestALoss:
+    @pytest.mark.old_python
     def test_resumes_to_the_same_bits_after_a_kill(
         self, start_runner: Start, finished_dir: Path, tmp_path: Path
     ) -> None:
@@ -166,6 +167,7 @@ class TestSeeThrough:
 
 
 class TestOutcomeOf:
+    @pytest.mark.old_python
     @pytest.mark.parametrize(
         ("error", "reason", "text"),
         [

@@ -49,6 +49,7 @@ def events(ids: np.ndarray, counts: np.ndarray) -> List[Events]:
     return found
 
 
+@pytest.mark.old_python
 def test_a_sample_changes_by_epoch_and_not_by_its_batch() -> None:
     augmented = Augmented(drop=0.3)
     first = augmented.after(0)
@@ -147,7 +148,6 @@ def test_a_step_has_no_more_spikes_than_slots() -> None:
 
 
 @pytest.mark.usefixtures("threads_are_set")
-@pytest.mark.same_on_every_python
 def test_equal_specs_end_with_the_same_bits(tmp_path: Path) -> None:
     training: Dict[str, Any] = {
         "epochs": 2,

@@ -11,6 +11,8 @@ from ipulse_worker.runner.training.checkpoint import Checkpoint, UnusableCheckpo
 from ipulse_worker.runner.training.state import numbered
 from ipulse_worker.runner.work_dir import WorkDir
 
+pytestmark = pytest.mark.old_python
+
 SEED = 4711
 DIGEST = "ab" * 32
 

@@ -15,6 +15,8 @@ from ipulse_worker.runner.cancellation import Cancellation, Cancelled
 from ipulse_worker.runner.training.checkpoint import load
 from tests.worker.runner.trainings import recorded_progress, spec_of, training_of
 
+pytestmark = pytest.mark.old_python
+
 HOMES = sorted((Path(__file__).parents[4] / "tests/service/upgrade/homes").glob("*-sqlite.tar.xz"))
 
 

@@ -30,6 +30,7 @@ DIGEST = "00" * 32
 
 
 class TestRun:
+    @pytest.mark.old_python
     def test_learns(self, cancellation: Cancellation) -> None:
         training = training_of(spec_of(training={"epochs": 8, "batch_size": 32}))
         run(training, cancellation)
@@ -37,6 +38,7 @@ class TestRun:
         assert len(losses) == 8
         assert losses[-1] < losses[0]
 
+    @pytest.mark.old_python
     def test_gives_the_same_bits_on_one_thread_and_on_two(self, cancellation: Cancellation) -> None:
         one, two = training_of(spec_of(), threads=1), training_of(spec_of(), threads=2)
         run(one, cancellation)
@@ -44,6 +46,7 @@ class TestRun:
         assert same_bits(one.model.weights, two.model.weights)
         assert one.history.text() == two.history.text()
 
+    @pytest.mark.old_python
     def test_several_steps_an_execution_learn_the_same_and_stop_together(
         self, cancellation: Cancellation, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -71,7 +74,6 @@ class TestRun:
         run(other, cancellation)
         assert one.history.text() != other.history.text()
 
-    @pytest.mark.same_on_every_python
     def test_standardised_weights_begin_as_active_as_others(
         self, cancellation: Cancellation
     ) -> None:
@@ -87,7 +89,6 @@ class TestRun:
         losses = [evaluate(it.model, it.dataset, spec).metrics.loss for it in (one, two)]
         assert losses[1] == pytest.approx(losses[0], rel=1e-3)
 
-    @pytest.mark.same_on_every_python
     def test_dropout_changes_the_training_and_not_the_evaluation(
         self, cancellation: Cancellation
     ) -> None:
@@ -99,7 +100,6 @@ class TestRun:
         run(dropping, cancellation)
         assert not same_bits(plain.model.weights, dropping.model.weights)
 
-    @pytest.mark.same_on_every_python
     def test_dropout_gives_the_same_bits_on_one_thread_and_on_two(
         self, cancellation: Cancellation
     ) -> None:

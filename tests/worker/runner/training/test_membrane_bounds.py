@@ -40,7 +40,6 @@ def excess(cancellation: Cancellation, **bound: Any) -> List[float]:
     return [float((np.maximum(u - HIGH, 0) + np.maximum(LOW - u, 0)).mean()) for u in membranes]
 
 
-@pytest.mark.same_on_every_python
 def test_bounds_the_layers_that_it_names(cancellation: Cancellation) -> None:
     free = excess(cancellation)
     second = excess(cancellation, layers=[2])

@@ -96,6 +96,7 @@ def document(directory: Path, name: str) -> Any:
 
 @pytest.mark.usefixtures("finished", "threads_are_set")
 class TestAResumedAttempt:
+    @pytest.mark.old_python
     def test_names_what_changed(self, finished_dir: Path, tmp_path: Path) -> None:
         ours: List[Dict[str, Any]] = document(finished_dir, "manifest.json")["platforms"]
         assert len(ours) == 1
@@ -113,7 +114,6 @@ class TestAResumedAttempt:
         assert document(result.directory, "manifest.json")["platforms"] == after
         assert document(result.directory, "profile.json")["attempt"]["platforms"] == after
 
-    @pytest.mark.same_on_every_python
     def test_is_silent_about_another_cpu(self, finished_dir: Path, tmp_path: Path) -> None:
         ours: List[Dict[str, Any]] = document(finished_dir, "manifest.json")["platforms"]
         before = [{**ours[0], "instruction_set": "sse9", "processor": "another"}]
@@ -122,7 +122,6 @@ class TestAResumedAttempt:
         assert not [e for e in result.events if e.get("level") == "warning"]
         assert len(document(result.directory, "manifest.json")["platforms"]) == 2
 
-    @pytest.mark.same_on_every_python
     def test_of_an_older_release_is_on_an_unknown_platform(
         self, finished_dir: Path, tmp_path: Path
     ) -> None:

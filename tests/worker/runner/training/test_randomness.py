@@ -3,10 +3,13 @@ from __future__ import annotations
 from typing import List
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from ipulse_worker.runner.training.randomness import Purpose, stream
+
+pytestmark = pytest.mark.old_python
 
 EVERY_WORD = 4 * 624  # bytes that depend on the whole state
 

@@ -75,7 +75,6 @@ def trained(settings: Any, directory: DataDirectory, cancellation: Cancellation)
         ("step", OWN_LOSS),
     ],
 )
-@pytest.mark.same_on_every_python
 def test_learns_the_targets(
     name: str, loss: Any, directory: DataDirectory, cancellation: Cancellation
 ) -> None:
@@ -96,7 +95,6 @@ def test_learns_the_targets(
     np.testing.assert_allclose(errors.mean_absolute.mean(), evaluation.metrics.score, rtol=1e-5)
 
 
-@pytest.mark.same_on_every_python
 def test_threads_do_not_change_the_result(
     directory: DataDirectory, cancellation: Cancellation
 ) -> None:

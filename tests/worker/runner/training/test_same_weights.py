@@ -93,13 +93,14 @@ def digest_of(directory: Path, name: str) -> str:
     return digest.hexdigest()
 
 
-MARKS = {"gated": [], "dense": [pytest.mark.same_on_every_python]}
+RARE = [pytest.mark.old_python, pytest.mark.verify]
+MARKS = {"gated": [pytest.mark.old_python], "dense": []}
 
 
 @pytest.mark.usefixtures("threads_are_set")
 @pytest.mark.parametrize(
     "name",
-    [pytest.param(name, marks=MARKS.get(name, [pytest.mark.verify])) for name in SPECS],
+    [pytest.param(name, marks=MARKS.get(name, RARE)) for name in SPECS],
 )
 def test_every_kernel(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for arch in masks():

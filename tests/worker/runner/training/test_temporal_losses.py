@@ -19,7 +19,6 @@ from tests.worker.runner.trainings import recorded_progress, spec_of, training_o
         ("first_spike_cross_entropy", "spiking", {"first_spike_ms": 30.0}),
     ],
 )
-@pytest.mark.same_on_every_python
 def test_learns(loss: str, readout: str, more: Dict[str, Any]) -> None:
     network = {"layers": [{"neurons": 64}], "readout": {"kind": readout}}
     rate = {"kind": "adam", "learning_rate": 0.01}

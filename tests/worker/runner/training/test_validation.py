@@ -54,7 +54,6 @@ def test_the_test_samples_never_choose(cancellation: Cancellation) -> None:
     assert best_of_test != {one.kept_epoch}, "the test samples would have chosen otherwise"
 
 
-@pytest.mark.same_on_every_python
 def test_resumed_within_an_epoch_keeps_the_same(cancellation: Cancellation, tmp_path: Path) -> None:
     whole = run(training_of(SPEC), cancellation)
     stopped = training_of(SPEC)

@@ -33,6 +33,7 @@ class TestCutSamples:
                 np.save(str(name), rows.astype(np.float64))
         return tmp_path
 
+    @pytest.mark.old_python
     def test_reads_each_as_a_sample(self, cut: Path) -> None:
         dataset = loaded(cut)
         assert dataset.labels.tolist() == [0, 10, 0, 10]
@@ -61,6 +62,7 @@ class TestCutSamples:
         with pytest.raises(DataInvalid, match=r"0\.npy cannot be read as npy; is it whole\?"):
             loaded(cut)
 
+    @pytest.mark.old_python
     def test_a_pickle_is_not_opened(self, cut: Path) -> None:
         path = cut / "dvs_gesture" / "ibmGestureTrain" / "user01_led" / "0.npy"
         np.save(str(path), np.array([{"a": 1}], dtype=object), allow_pickle=True)

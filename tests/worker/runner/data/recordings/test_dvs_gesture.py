@@ -39,6 +39,7 @@ def loaded(folder: Path, data: DVSGestureData = DATA) -> Dataset:
 
 
 class TestRecordings:
+    @pytest.mark.old_python
     def test_cuts_gestures_out_of_the_recordings(self, folder: Path) -> None:
         dataset = loaded(folder)
         assert dataset.labels.tolist() == [1, 10, 0]

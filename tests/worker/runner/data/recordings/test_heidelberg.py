@@ -35,6 +35,7 @@ def loaded(folder: Path, data: Any = DATA) -> Dataset:
     return heidelberg.load(data, DataDirectory(folder), lambda done, samples: None)
 
 
+@pytest.mark.old_python
 def test_bins_every_spike_at_the_floor_of_its_time(folder: Path) -> None:
     dataset = loaded(folder)
     ids, counts = dataset.trains.batch(np.arange(4))
@@ -119,6 +120,7 @@ def test_a_truncated_file_is_named(folder: Path, share: float) -> None:
         loaded(folder)
 
 
+@pytest.mark.old_python
 def test_a_damaged_file_is_named(folder: Path) -> None:
     path = folder / "shd" / "shd_train.h5"
     with h5py.File(str(path), "r") as file:
@@ -138,6 +140,7 @@ def test_missing_datasets_of_a_file_are_named(folder: Path) -> None:
         loaded(folder)
 
 
+@pytest.mark.old_python
 def test_a_link_into_another_file_is_not_followed(folder: Path, tmp_path: Path) -> None:
     """HDF5 can point to any file of the machine, as a link or as outside storage."""
     write_hdf5(tmp_path / "secret.h5", TRAINING, [0, 0, 0])
@@ -210,7 +213,6 @@ class TestDamagedSizes:
         with pytest.raises(DataInvalid, match="labels has chunks of 2,147,483,648 bytes"):
             loaded(folder)
 
-    @pytest.mark.same_on_every_python
     def test_of_a_sample(self, folder: Path) -> None:
         """The length of a list of times is damaged."""
         path = folder / "shd" / "shd_train.h5"

@@ -26,6 +26,7 @@ def loaded(folder: Path, data: NMNISTData = DATA) -> Dataset:
     return n_mnist.load(data, DataDirectory(folder), lambda done, samples: None)
 
 
+@pytest.mark.old_python
 def test_reads_every_sample_of_both_parts(folder: Path) -> None:
     dataset = loaded(folder)
     assert dataset.labels.tolist() == 2 * sorted(2 * list(range(10)))

@@ -107,6 +107,7 @@ def wait_policy(
 
 
 class TestOneHolder:
+    @pytest.mark.old_python
     def test_the_second_is_given_the_holder_and_woken(self, contend: Start) -> None:
         first = contend("job_1")
         assert first.next_message() == ["has", 0]
