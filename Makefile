@@ -33,7 +33,7 @@ test: dev ## The tests, on Python 3.11 and, where there is one, on Python 3.8.
 	@scripts/setup py38
 	@scripts/test $(ARGS)
 
-verify: dev ## What `make test` leaves out because it takes minutes: soak, fuzzing, wheels.
+verify: dev ## What `make test` leaves out because it takes minutes; ARGS=--resume goes on.
 	@scripts/setup py38
 	@scripts/test --verify $(ARGS)
 
