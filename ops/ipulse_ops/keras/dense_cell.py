@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, NamedTuple, Sequence, Tuple
+from typing import TYPE_CHECKING, Any, Dict, List, NamedTuple, Sequence, Tuple, Union
 
 import tensorflow as tf
 
 from ipulse_core.ipu import MK2_TILES
 from ipulse_ops.keras import dense_ops
+from ipulse_ops.keras.arguments import shows_inherited_arguments
 from ipulse_ops.keras.cell import NetworkCell
 from ipulse_ops.keras.packing import binary, parts
-from ipulse_ops.lif.network import LIF
+from ipulse_ops.lif.network import LIF, Layer
 from ipulse_ops.lif.poplar.backends import step_ops
 from ipulse_ops.validation import choice, whole
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from ipulse_ops.keras.arguments import NetworkArguments
 
 
 class DenseOutputs(NamedTuple):
@@ -23,6 +29,7 @@ class DenseOutputs(NamedTuple):
     membranes: List[Any]  # per hidden layer [batch, time, neurons]
 
 
+@shows_inherited_arguments
 @tf.keras.utils.register_keras_serializable("ipulse")
 class DenseLIFCell(NetworkCell):
     """One step of the network of MultiLIF, with every neuron in every sum.
@@ -43,12 +50,27 @@ class DenseLIFCell(NetworkCell):
     Raises ValueError for a smaller capacity or an argument out of range; a call raises
     tf.errors.InvalidArgumentError for inputs other than 0 and 1, and what
     ipulse_ops.lif.poplar.backends.step_ops raises.
+
+    Example:
+        >>> import tensorflow as tf
+        >>> from ipulse_ops.keras import DenseLIFCell, LIF, LeakyReadout
+        >>> cell = DenseLIFCell(30, [LIF(neurons=20)], LeakyReadout(neurons=10))
+        >>> rnn = tf.keras.layers.RNN(cell, return_sequences=True)
+        >>> cell.unpack(rnn(tf.ones([4, 50, 30]))).membrane.shape
+        TensorShape([4, 50, 10])
     """
 
     def __init__(
-        self, *args: Any, backend: str = "cpu", tiles_per_ipu: int = MK2_TILES, **kwargs: Any
+        self,
+        inputs: int,
+        layers: Sequence[Union[LIF, Dict[str, Any]]],
+        readout: Union[Layer, Dict[str, Any]],
+        *,
+        backend: str = "cpu",
+        tiles_per_ipu: int = MK2_TILES,
+        **kwargs: Unpack[NetworkArguments],
     ) -> None:
-        super().__init__(*args, **kwargs)
+        super().__init__(inputs, layers, readout, **kwargs)
         self.backend = choice("backend", backend, ("cpu", "emulator"))
         self.tiles_per_ipu = whole("tiles_per_ipu", tiles_per_ipu)
         for number, layer in enumerate(self.network.spiking):

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import Any, Dict, List, Optional, Sequence, Tuple, Union
+from typing import TYPE_CHECKING, Any, Dict, List, Optional, Sequence, Tuple, Union
 
 import numpy as np
 import tensorflow as tf
 
 from ipulse_core.ipu import MK2_TILES
+from ipulse_ops.keras.arguments import shows_inherited_arguments
 from ipulse_ops.keras.network_layer import NetworkLayer
 from ipulse_ops.keras.packing import listed_spikes
 from ipulse_ops.keras.weights_in_use import (
@@ -18,6 +19,7 @@ from ipulse_ops.keras.weights_in_use import (
     weights_in_use,
 )
 from ipulse_ops.lif.cpu.tensorflow_op import MEMORIES
+from ipulse_ops.lif.network import LIF, Layer
 from ipulse_ops.lif.poplar.attributes import Placement
 from ipulse_ops.lif.run_options import LIFOutputs, OnLayer, RunOptions, check_states
 from ipulse_ops.lif.tensorflow_op import BACKENDS, run_network
@@ -26,6 +28,11 @@ from ipulse_ops.quantisation import Quantising, quantisation_of
 from ipulse_ops.sparse.seed import word64
 from ipulse_ops.training.weight_types import WEIGHT_TYPES
 from ipulse_ops.validation import choice, flag, instance, whole
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from ipulse_ops.keras.arguments import NetworkArguments
 
 
 class SequenceLayer(NetworkLayer):
@@ -76,7 +83,10 @@ class SequenceLayer(NetworkLayer):
 
     def __init__(
         self,
-        *args: Any,
+        inputs: int,
+        layers: Sequence[Union[LIF, Dict[str, Any]]],
+        readout: Union[Layer, Dict[str, Any]],
+        *,
         threads: int = 0,
         memory: str = "slots",
         weights_dtype: str = "float32",
@@ -90,9 +100,9 @@ class SequenceLayer(NetworkLayer):
         backend: str = "cpu",
         placement: Union[Placement, Dict[str, Any]] = Placement(),
         tiles_per_ipu: int = MK2_TILES,
-        **kwargs: Any,
+        **kwargs: Unpack[NetworkArguments],
     ) -> None:
-        super().__init__(*args, **kwargs)
+        super().__init__(inputs, layers, readout, **kwargs)
         self.threads = whole("threads", threads, 0)
         self.memory = choice("memory", memory, tuple(MEMORIES))
         self.weights_dtype = choice("weights_dtype", weights_dtype, WEIGHT_TYPES)
@@ -219,12 +229,22 @@ class SequenceLayer(NetworkLayer):
         }
 
 
+@shows_inherited_arguments
 @tf.keras.utils.register_keras_serializable("ipulse")
 class MultiLIF(SequenceLayer):
     """Layers of LIF neurons and a readout: `net(ids, counts)` returns LIFOutputs.
 
     It has the arguments of SequenceLayer. The equations are those of
     ipulse_ops.lif.reference.network_pass.
+
+    Example:
+        >>> import numpy as np
+        >>> from ipulse_ops.keras import LIF, LeakyReadout, MultiLIF
+        >>> net = MultiLIF(inputs=30, layers=[LIF(neurons=20)], readout=LeakyReadout(neurons=10))
+        >>> spikes = np.random.default_rng(1).random((50, 4, 30)) < 0.1
+        >>> outputs = net(spikes.astype("float32"))
+        >>> outputs.membrane.shape
+        TensorShape([50, 4, 10])
     """
 
     def call(

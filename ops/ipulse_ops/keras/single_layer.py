@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, NamedTuple, Optional, Tuple, Union
+from functools import partial
+from typing import TYPE_CHECKING, Any, Dict, NamedTuple, Optional, Tuple, Union
 
 import tensorflow as tf
 
+from ipulse_ops.keras.arguments import shows_inherited_arguments
 from ipulse_ops.keras.config import Plain, layer_of, plain_layer
 from ipulse_ops.keras.multi_lif import SequenceLayer
 from ipulse_ops.keras.trained_constants import trained_of
 from ipulse_ops.lif.network import LIF, LeakyReadout
 from ipulse_ops.lif.neuron_constants import NEVER
 from ipulse_ops.lif.slot_lists import later
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from ipulse_ops.keras.arguments import SequenceArguments
 
 
 class Spikes(NamedTuple):
@@ -45,6 +52,7 @@ class SingleLayer(SequenceLayer):
         return later(ids, delay), later(counts, delay)
 
 
+@shows_inherited_arguments
 @tf.keras.utils.register_keras_serializable("ipulse")
 class LIFLayer(SingleLayer):
     """One layer of LIF neurons: takes spikes as MultiLIF does and returns Spikes.
@@ -59,9 +67,20 @@ class LIFLayer(SingleLayer):
     A stack of these layers and a LIFReadout, each called with the Spikes of the one before,
     computes and learns the same as one MultiLIF. Only the policy "cyclic" draws other numbers,
     because each layer has its own seed.
+
+    Example:
+        >>> import numpy as np
+        >>> from ipulse_ops.keras import LIF, LIFLayer
+        >>> hidden = LIFLayer(30, LIF(neurons=20, capacity=8), time_major=False)
+        >>> spikes = np.random.default_rng(1).random((4, 50, 30)) < 0.1
+        >>> ids, counts = hidden(spikes.astype("float32"))
+        >>> ids.shape, counts.shape
+        (TensorShape([4, 50, 8]), TensorShape([4, 50, 2]))
     """
 
-    def __init__(self, inputs: int, layer: Union[LIF, Plain], **kwargs: Any) -> None:
+    def __init__(
+        self, inputs: int, layer: Union[LIF, Plain], **kwargs: Unpack[SequenceArguments]
+    ) -> None:
         spiking: Any = LIF(**layer) if isinstance(layer, dict) else layer
         if not isinstance(spiking, LIF):
             raise ValueError(f"layer must be LIF; LIFReadout has leaky integrators; got {layer!r}")
@@ -87,6 +106,7 @@ class LIFLayer(SingleLayer):
         return config
 
 
+@partial(shows_inherited_arguments, without=("reset",))
 @tf.keras.utils.register_keras_serializable("ipulse")
 class LIFReadout(SingleLayer):
     """A leaky readout: returns its membrane, float32 `[time, batch, classes]`.
@@ -96,9 +116,19 @@ class LIFReadout(SingleLayer):
 
     The other arguments are those of LIFLayer. It runs as neurons with the largest float32 as
     threshold, which never spike.
+
+    Example:
+        >>> import numpy as np
+        >>> from ipulse_ops.keras import LeakyReadout, LIFReadout
+        >>> readout = LIFReadout(30, LeakyReadout(neurons=10), time_major=False)
+        >>> spikes = np.random.default_rng(1).random((4, 50, 30)) < 0.1
+        >>> readout(spikes.astype("float32")).shape
+        TensorShape([4, 50, 10])
     """
 
-    def __init__(self, inputs: int, readout: Union[LeakyReadout, Plain], **kwargs: Any) -> None:
+    def __init__(
+        self, inputs: int, readout: Union[LeakyReadout, Plain], **kwargs: Unpack[SequenceArguments]
+    ) -> None:
         leaky = layer_of(readout)
         if not isinstance(leaky, LeakyReadout):
             raise ValueError(
@@ -107,7 +137,8 @@ class LIFReadout(SingleLayer):
         trained_of(kwargs.get("trainable", ()), (leaky,))  # without the threshold of its neurons
         self._leaky = leaky
         silent = LIF(**plain_layer(leaky), threshold=NEVER, second_threshold=NEVER, capacity=1)
-        super().__init__(inputs=inputs, layers=(), readout=silent, reset="none", **kwargs)
+        fixed: Dict[str, Any] = {"reset": "none"}  # a second one is an error, as of any function
+        super().__init__(inputs=inputs, layers=(), readout=silent, **fixed, **kwargs)
 
     def call(self, ids: Any, counts: Optional[Any] = None, training: Optional[bool] = None) -> Any:
         """Run the readout on spikes, as SequenceLayer describes them."""

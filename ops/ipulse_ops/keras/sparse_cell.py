@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, Sequence, Tuple
+from typing import TYPE_CHECKING, Any, Dict, List, Sequence, Tuple, Union
 
 import tensorflow as tf
 
 from ipulse_core.ipu import MK2_TILES
 from ipulse_ops import sparse
+from ipulse_ops.keras.arguments import shows_inherited_arguments
 from ipulse_ops.keras.cell import NetworkCell
 from ipulse_ops.keras.packing import not_dense, pack_spikes, parts
-from ipulse_ops.lif.network import LIF
+from ipulse_ops.lif.network import LIF, Layer
 from ipulse_ops.lif.poplar.backends import step_ops
 from ipulse_ops.lif.run_options import LIFOutputs
 from ipulse_ops.validation import choice, whole
 
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
+    from ipulse_ops.keras.arguments import NetworkArguments
+
+
+@shows_inherited_arguments
 @tf.keras.utils.register_keras_serializable("ipulse")
 class SparseLIFCell(NetworkCell):
     """One step of the network of MultiLIF, from separate sparse ops.
@@ -38,12 +45,29 @@ class SparseLIFCell(NetworkCell):
     Raises ValueError if an argument is out of range; a call raises UnsupportedNetwork,
     tf.errors.InvalidArgumentError for wrong spikes, dense ones too, and what
     ipulse_ops.lif.poplar.backends.step_ops raises.
+
+    Example:
+        >>> import tensorflow as tf
+        >>> from ipulse_ops.keras import LIF, LeakyReadout, SparseLIFCell, pack_spikes
+        >>> cell = SparseLIFCell(30, [LIF(neurons=20)], LeakyReadout(neurons=10))
+        >>> ids = tf.zeros([4, 50, 6])  # neuron 0 spikes once in each step
+        >>> rnn = tf.keras.layers.RNN(cell, return_sequences=True)
+        >>> outputs = cell.unpack(rnn(pack_spikes(ids, tf.ones([4, 50]))))
+        >>> outputs.membrane.shape
+        TensorShape([4, 50, 10])
     """
 
     def __init__(
-        self, *args: Any, backend: str = "cpu", tiles_per_ipu: int = MK2_TILES, **kwargs: Any
+        self,
+        inputs: int,
+        layers: Sequence[Union[LIF, Dict[str, Any]]],
+        readout: Union[Layer, Dict[str, Any]],
+        *,
+        backend: str = "cpu",
+        tiles_per_ipu: int = MK2_TILES,
+        **kwargs: Unpack[NetworkArguments],
     ) -> None:
-        super().__init__(*args, **kwargs)
+        super().__init__(inputs, layers, readout, **kwargs)
         self.backend = choice("backend", backend, ("cpu", "emulator", "ipu"))
         self.tiles_per_ipu = whole("tiles_per_ipu", tiles_per_ipu)
 

@@ -113,7 +113,7 @@ def _readout(
 
 def _layers(
     network: Mapping[str, Any],
-    layers: Sequence[Layer],
+    layers: Sequence[Any],
     weights: Mapping[str, np.ndarray],
     names: Sequence[str],
     **options: Any,

@@ -47,6 +47,15 @@ class LIFConv2D(Convolution):
     With `training=False` computing a gradient is an error.
 
     Raises ValueError if an argument is out of range, or the output would be empty.
+
+    Example:
+        >>> import tensorflow as tf
+        >>> from ipulse_ops.keras import LIFConv2D
+        >>> conv = LIFConv2D((8, 8, 2), filters=4, kernel_size=3, pool_size=2)
+        >>> ids = tf.zeros([50, 4, 6])  # channel 0 of the first site spikes in each step
+        >>> spikes = conv(ids, tf.ones([50, 4]))
+        >>> spikes.counts.shape
+        TensorShape([50, 4, 2])
     """
 
     def __init__(
