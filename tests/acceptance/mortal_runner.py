@@ -18,7 +18,7 @@ ORDERS = Path(os.environ["IPULSE_DEVICES"]).parent / "orders"  # a file by the n
 
 def main() -> int:
     from ipulse_worker.runner.__main__ import main as run
-    from ipulse_worker.runner.attempt import AttemptProcess
+    from ipulse_worker.runner.attempts.training import AttemptProcess
 
     lived, saved = AttemptProcess._phase, AttemptProcess._save
 

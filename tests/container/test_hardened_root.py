@@ -26,8 +26,8 @@ from tests.container.images.container import ENTER
 from tests.container.left_by_jobs import left
 from tests.worker.runner.driven_runner import DrivenRunner
 from tests.worker.runner.forked_runner import start_server
-from tests.worker.runner.op.packages import packed, project
 from tests.worker.runner.resolver import resolve
+from tests.worker.runner.user_code.ops.packages import packed, project
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 EXAMPLES = ROOT / "examples"
@@ -101,7 +101,9 @@ def test_a_container_has_compiler_and_sandbox(inside: HardenedRoot) -> None:
     found = said(inside, PYTHON, "-m", "ipulse_worker.runner.capabilities")
     assert found["missing"] == {}
     assert found["capabilities"]["compiler"] is True
-    sandbox = said(inside, PYTHON, "-m", "ipulse_worker.runner.sandbox.probe", "cpu", "emulator")
+    sandbox = said(
+        inside, PYTHON, "-m", "ipulse_worker.runner.user_code.sandbox_probe", "cpu", "emulator"
+    )
     assert sandbox["state"] == "bubblewrap", sandbox
 
 
@@ -110,7 +112,7 @@ def test_one_without_them_says_so(inside: HardenedRoot) -> None:
     found = said(inside, *without, "ipulse_worker.runner.capabilities")
     assert found["capabilities"]["compiler"] is False
     assert "apt-get install g++" in found["missing"]["compiler"]
-    sandbox = said(inside, *without, "ipulse_worker.runner.sandbox.probe", "cpu")
+    sandbox = said(inside, *without, "ipulse_worker.runner.user_code.sandbox_probe", "cpu")
     assert sandbox["state"] == "missing"
 
 

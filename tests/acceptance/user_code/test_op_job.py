@@ -12,7 +12,7 @@ from ipulse.client import Client
 from ipulse.stack.stack import Stack
 from ipulse_core.errors import InvalidInput, NotPermitted
 from tests.acceptance.user_code.sandbox import sandbox_problem
-from tests.worker.runner.op.packages import project
+from tests.worker.runner.user_code.ops.packages import project
 
 SECONDS = 300.0
 

@@ -41,7 +41,7 @@ SPEC: Dict[str, Any] = {
 @pytest.fixture
 def threads_are_set(monkeypatch: pytest.MonkeyPatch) -> None:
     """For an attempt in the test's own process: TensorFlow's threads are started, and are kept."""
-    from ipulse_worker.runner.devices import cpu, emulator
+    from ipulse_worker.runner.backends import cpu, emulator
 
     for module in (cpu, emulator):
         monkeypatch.setattr(module, "configure_tensorflow", lambda threads, seed: None)

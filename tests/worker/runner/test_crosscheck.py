@@ -21,7 +21,7 @@ from ipulse_worker.runner.crosscheck.backends import BACKENDS, Result, one_op
 from ipulse_worker.runner.crosscheck.comparison import MARGIN_TOLERANCE, compare_with_reference
 from ipulse_worker.runner.crosscheck.problem import CrosscheckProblem, problem_of
 from ipulse_worker.runner.data.load import load
-from ipulse_worker.runner.devices import cpu
+from ipulse_worker.runner.devices import processor
 from tests.worker.runner.emulated import ipu_spec
 from tests.worker.runner.model.test_conv_equations import OWN
 
@@ -60,7 +60,7 @@ def reference_and_result(problem: CrosscheckProblem) -> Tuple[Trace, Result]:
 class TestWays:
     def run(self, monkeypatch: pytest.MonkeyPatch, document: Any) -> Any:
         """Return the program's result for a spec."""
-        monkeypatch.setattr(cpu, "configure_tensorflow", lambda threads, seed: None)
+        monkeypatch.setattr(processor, "configure_tensorflow", lambda threads, seed: None)
         line = json.dumps(resolve("ExperimentSpec", document))
         given, printed = io.TextIOWrapper(io.BytesIO(line.encode())), io.StringIO()
         monkeypatch.setattr(sys, "stdin", given)

@@ -16,7 +16,7 @@ from ipulse_worker.runner.model.initial_weights import initial_weights
 from ipulse_worker.runner.model.model import Model
 from ipulse_worker.runner.training.batch_schedule import BatchSchedule
 from ipulse_worker.runner.training.loop import Training
-from ipulse_worker.runner.training_progress import TrainingProgress
+from ipulse_worker.runner.training.progress import TrainingProgress
 
 from .specs import spec_from
 

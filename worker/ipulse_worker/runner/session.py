@@ -23,21 +23,21 @@ from ipulse_ops.lif.cpu import native, op_library
 from ipulse_ops.lif.cpu.native import NativeError
 from ipulse_ops.neuron_package.calls import BrokenPackage
 from ipulse_ops.neuron_package.loading import PackageUnavailable
-from ipulse_worker.runner.attempt import AttemptProcess
+from ipulse_worker.runner.attempts.confined import ConfinedAttempt
+from ipulse_worker.runner.attempts.program import ProgramAttempt
+from ipulse_worker.runner.attempts.training import AttemptProcess
 from ipulse_worker.runner.cancellation import Cancellation, Cancelled
 from ipulse_worker.runner.clock import Clock, Timeline
-from ipulse_worker.runner.confined.attempt import ConfinedAttempt
-from ipulse_worker.runner.confined.rules import must_be_confined
 from ipulse_worker.runner.data import DataUnavailable, digits
 from ipulse_worker.runner.data.dataset import DataInvalid, DataTooLarge
 from ipulse_worker.runner.devices import poplar_errors
 from ipulse_worker.runner.devices.pool import DeviceUnavailable
 from ipulse_worker.runner.event_writer import EventWriter
-from ipulse_worker.runner.program.attempt import ProgramAttempt
-from ipulse_worker.runner.program.failure import ProgramFailure
 from ipulse_worker.runner.resolved_spec import read_spec
 from ipulse_worker.runner.runner_start import RunnerStart
 from ipulse_worker.runner.training.divergence import Diverged
+from ipulse_worker.runner.user_code.failure import ProgramFailure
+from ipulse_worker.runner.user_code.trainings.rules import must_be_confined
 
 MESSAGE_LENGTH = 4000  # characters; the limit of DoneEvent is slightly higher
 

@@ -7,7 +7,7 @@ import pytest
 
 from ipulse_ops.reference.spikes import dense_to_sparse
 from ipulse_worker.runner.data.binning import PLACES_AT_ONCE, Binning
-from ipulse_worker.runner.training.randomness import Purpose, stream
+from ipulse_worker.runner.randomness import Purpose, stream
 
 SEED = 20251
 Events = Tuple[np.ndarray, np.ndarray, np.ndarray]

@@ -13,7 +13,7 @@ from ipulse_core.data_files.directory import DataDirectory
 from ipulse_core.spec.derived_values import frequencies
 from ipulse_worker.runner.data import Dataset, digits, frozen_noise, randman
 from ipulse_worker.runner.data.load import load
-from ipulse_worker.runner.training.randomness import Purpose, stream
+from ipulse_worker.runner.randomness import Purpose, stream
 from tests.worker.runner.specs import (
     DelayedRecallData,
     DigitsData,

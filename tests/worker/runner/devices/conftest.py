@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from ipulse_ops.lif.poplar.build import build
-from ipulse_worker.runner.devices import cpu, emulator, ipu
+from ipulse_worker.runner.backends import cpu, emulator, ipu
 from tests.ipu_fake import State, install
 from tests.worker.runner.devices.ipu_steps import keep_apart
 

@@ -13,7 +13,7 @@ from typing import Any, Dict
 import numpy as np
 import pytest
 
-from ipulse_worker.runner.devices import emulator
+from ipulse_worker.runner.backends import emulator
 from ipulse_worker.runner.devices.pool import Pool, WaitPolicy
 from ipulse_worker.runner.model.compile_only import CompilationOnly, CompileOnlyModel
 from ipulse_worker.runner.model.model import Model

@@ -11,7 +11,7 @@ import pytest
 import tensorflow as tf
 
 from ipulse_core import pva
-from ipulse_worker.runner.devices import cpu, emulator
+from ipulse_worker.runner.backends import cpu, emulator
 from ipulse_worker.runner.profile.tile_profile import AROUND, TOGETHER, TileProfile
 from tests.worker.runner.attempts import FinishedAttempt, attempt
 from tests.worker.runner.emulated import ipu_spec

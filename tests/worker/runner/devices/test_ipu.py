@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from ipulse_core.states import Policy, Reason
-from ipulse_worker.runner.attempt import AttemptProcess
-from ipulse_worker.runner.devices import ipu
+from ipulse_worker.runner.attempts.training import AttemptProcess
+from ipulse_worker.runner.backends import ipu
 from ipulse_worker.runner.devices.ipu_process import configuration
 from tests.ipu_fake import State
 from tests.losses import margin, squared_spikes

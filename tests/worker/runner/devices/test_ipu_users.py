@@ -10,7 +10,8 @@ from typing import Any, Dict, List
 
 import pytest
 
-from ipulse_worker.runner.devices import ipu, ipu_users
+from ipulse_worker.runner.backends import ipu
+from ipulse_worker.runner.devices import ipu_users
 from ipulse_worker.runner.devices.ipu_users import DriverView, User, current_users
 from ipulse_worker.runner.devices.pool import UsageRecord, UsageRecords
 from tests.worker.runner.emulated import ipu_spec

@@ -9,7 +9,7 @@ from typing import Any, Dict
 import numpy as np
 import pytest
 
-from ipulse_worker.runner.devices import emulator
+from ipulse_worker.runner.backends import emulator
 from tests.worker.runner.attempts import FinishedAttempt, attempt
 from tests.worker.runner.model.test_conv_equations import OWN as ADAPTIVE
 from tests.worker.runner.model.test_equations import spec, weights

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from ipulse_ops.lif.poplar.build import build
+from ipulse_worker.runner.model.batches import StepResult, TrainingBatch
 from ipulse_worker.runner.model.emulated_model import EmulatedModel, training_op
 from ipulse_worker.runner.model.model import Model
-from ipulse_worker.runner.training.batches import StepResult, TrainingBatch
 from poplar_emulator.user_op import EmulatedIPUs
 from tests.losses import loss_document, margin
 from tests.worker.runner.emulated import ipu_spec

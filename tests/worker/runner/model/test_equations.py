@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 from ipulse_ops.keras.trained_network import trained_network
+from ipulse_worker.runner.attempts.spec_warnings import warnings_of
 from ipulse_worker.runner.model.arrays_in_use import arrays_in_use
 from ipulse_worker.runner.model.keras_network import keras_network
 from ipulse_worker.runner.model.network import initial_limits
 from ipulse_worker.runner.model.weight_names import weight_names
-from ipulse_worker.runner.spec_warnings import warnings_of
 from tests.equations import neuron_document
 from tests.worker.runner.attempts import FinishedAttempt, attempt
 from tests.worker.runner.resolver import resolve

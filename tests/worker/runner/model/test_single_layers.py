@@ -13,8 +13,8 @@ from ipulse_core.data_files.directory import DataDirectory
 from ipulse_ops.keras.trained_network import trained_network
 from ipulse_worker.nir.discretization import Options
 from ipulse_worker.nir.importer import import_network
+from ipulse_worker.runner.attempts.spec_warnings import warnings_of
 from ipulse_worker.runner.data.load import load
-from ipulse_worker.runner.spec_warnings import warnings_of
 from tests.worker.runner.attempts import attempt
 from tests.worker.runner.specs import spec_from
 from tests.worker.runner.trainings import spec_of

@@ -8,8 +8,8 @@ import pytest
 
 from ipulse_core import strict_json
 from ipulse_worker.runner.clock import Clock, Timeline
-from ipulse_worker.runner.profile.step_times import StepTime
-from ipulse_worker.runner.profile.trace import TRACED_STEPS, chrome_trace, trace_step
+from ipulse_worker.runner.training.step_times import StepTime
+from ipulse_worker.runner.training.trace import TRACED_STEPS, chrome_trace, trace_step
 from tests.worker.runner.driven_runner import DrivenRunner
 
 Slice = Dict[str, Any]

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from ipulse_worker.runner.results import provenance
+from ipulse_worker.runner import provenance
 
 
 def git(where: Path, *arguments: str) -> str:

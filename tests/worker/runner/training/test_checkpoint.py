@@ -7,8 +7,8 @@ from typing import List, Optional
 import numpy as np
 import pytest
 
+from ipulse_worker.runner.model.state import numbered
 from ipulse_worker.runner.training.checkpoint import Checkpoint, UnusableCheckpoint, load, save
-from ipulse_worker.runner.training.state import numbered
 from ipulse_worker.runner.work_dir import WorkDir
 
 pytestmark = pytest.mark.old_python

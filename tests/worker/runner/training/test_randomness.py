@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ipulse_worker.runner.training.randomness import Purpose, stream
+from ipulse_worker.runner.randomness import Purpose, stream
 
 pytestmark = pytest.mark.old_python
 

@@ -27,8 +27,8 @@ from ipulse_worker.agent.settings import AgentSettings
 
 COUNT_COMMAND = ("gc-info", "--ipu-count")  # uses no device, so that it may run at any time
 COUNT_SECONDS = 20.0
-PROBE = "ipulse_worker.runner.sandbox.probe"
-PACKAGES_PROBE = "ipulse_worker.runner.packages.probe"
+PROBE = "ipulse_worker.runner.user_code.sandbox_probe"
+PACKAGES_PROBE = "ipulse_worker.runner.user_code.packages_probe"
 PACKAGES_SECONDS = 60.0
 PROBE_SECONDS = 40.0  # twice as long as the probe waits for bubblewrap
 UNKNOWN = "unknown"  # the state of a sandbox that did not answer the probe

@@ -58,7 +58,7 @@ def crosscheck(
     )
     from ipulse_worker.runner.crosscheck.problem import notes_of, problem_of
     from ipulse_worker.runner.data.load import load
-    from ipulse_worker.runner.devices.cpu import configure_tensorflow, usable_cores
+    from ipulse_worker.runner.devices.processor import configure_tensorflow, usable_cores
 
     configure_tensorflow(usable_cores(), spec.seed)
     _report("converting the data to spikes")

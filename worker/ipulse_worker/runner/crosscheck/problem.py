@@ -32,8 +32,8 @@ from ipulse_worker.runner.model.initial_weights import initial_weights
 from ipulse_worker.runner.model.network import network_of
 from ipulse_worker.runner.model.start_weights import start_weights
 from ipulse_worker.runner.model.weight_names import weight_names
+from ipulse_worker.runner.randomness import Purpose, stream
 from ipulse_worker.runner.results.nir_dialects import weights_dtype
-from ipulse_worker.runner.training.randomness import Purpose, stream
 
 if TYPE_CHECKING:
     from ipulse.spec import ExperimentSpec

@@ -10,7 +10,7 @@ from ipulse_worker.runner.data.dataset import DataInvalid
 from ipulse_worker.runner.data.event_counts import EventCounts
 from ipulse_worker.runner.data.spike_trains import SpikeTrains, index_type
 from ipulse_worker.runner.data.time_steps import step_of
-from ipulse_worker.runner.training.randomness import Purpose, stream
+from ipulse_worker.runner.randomness import Purpose, stream
 
 MAX_KEY = 2**62  # greatest integer that combines sample, step and channel
 PRIORITY_BITS = 53  # of a random number in [0, 1)

@@ -11,7 +11,7 @@ from ipulse_core.data_files.errors import DataInvalid as DataInvalid
 from ipulse_core.data_files.errors import DataUnavailable as DataUnavailable
 from ipulse_worker.runner.data.event_counts import EventCounts
 from ipulse_worker.runner.data.spike_trains import SpikeTrains
-from ipulse_worker.runner.training.randomness import Purpose, stream
+from ipulse_worker.runner.randomness import Purpose, stream
 
 if TYPE_CHECKING:
     from ipulse_worker.runner.data.binning import Binning

@@ -8,7 +8,7 @@ import numpy as np
 
 from ipulse_ops.exact_math import exp, log
 from ipulse_worker.runner.data.time_steps import step_of
-from ipulse_worker.runner.training.randomness import Purpose, stream
+from ipulse_worker.runner.randomness import Purpose, stream
 
 if TYPE_CHECKING:
     from ipulse.spec import Encoding, LogLatency, PopulationCode, RateCode

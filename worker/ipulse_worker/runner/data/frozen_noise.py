@@ -10,7 +10,7 @@ from ipulse_core.spec.derived_values import input_channels, spike_probability
 from ipulse_worker.runner.data.binning import Binning
 from ipulse_worker.runner.data.dataset import Dataset, LoadProgress, divided_by_class
 from ipulse_worker.runner.data.time_steps import step_of
-from ipulse_worker.runner.training.randomness import Purpose, stream
+from ipulse_worker.runner.randomness import Purpose, stream
 
 if TYPE_CHECKING:
     from ipulse.spec import FrozenNoiseData

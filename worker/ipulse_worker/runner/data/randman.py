@@ -11,7 +11,7 @@ from ipulse_core.spec.time_rounding import FLOAT64_ERROR
 from ipulse_ops.exact_math import exp, log, sine_of_turns
 from ipulse_worker.runner.data.binning import Binning
 from ipulse_worker.runner.data.dataset import Dataset, LoadProgress, divided_by_class
-from ipulse_worker.runner.training.randomness import Purpose, stream
+from ipulse_worker.runner.randomness import Purpose, stream
 
 if TYPE_CHECKING:
     from ipulse.spec import RandmanData

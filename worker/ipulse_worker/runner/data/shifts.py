@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ipulse_worker.runner.training.randomness import Purpose, stream
+from ipulse_worker.runner.randomness import Purpose, stream
 
 if TYPE_CHECKING:
     from ipulse.spec import Shifts

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ipulse_worker.runner.data.dataset import DataInvalid, Dataset, hold_out
-from ipulse_worker.runner.training.randomness import Purpose
+from ipulse_worker.runner.randomness import Purpose
 
 if TYPE_CHECKING:
     from ipulse.spec import Data

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, List
 
 from ipulse_core.poplar_environment import REPORTS, TRACES
-from ipulse_worker.runner.devices.device import DeviceFile
+from ipulse_worker.runner.devices.description import DeviceFile
 
 if TYPE_CHECKING:
     from ipulse.spec import IPUDevice

@@ -9,9 +9,9 @@ import tensorflow as tf
 
 from ipulse_core.errors import Conflict
 from ipulse_core.spec.derived_values import spiking_layers
+from ipulse_worker.runner.model.batches import BatchEvaluation, StepResult
 from ipulse_worker.runner.model.model import Model
 from ipulse_worker.runner.model.objective import Objective
-from ipulse_worker.runner.training.batches import BatchEvaluation, StepResult
 
 
 class CompilationOnly(Conflict):

@@ -15,13 +15,13 @@ from ipulse_ops.direct_call import traced
 from ipulse_ops.lif.poplar.build import build, build_with
 from ipulse_ops.lif.poplar.sources import BuiltOp
 from ipulse_ops.lif.poplar.train_op import DeviceTraining, run_training_step
+from ipulse_worker.runner.model.batches import Execution, StepResult
 from ipulse_worker.runner.model.equations import loss_vertex_of
 from ipulse_worker.runner.model.keras_network import has_half_states, placement_of
 from ipulse_worker.runner.model.model import Model
 from ipulse_worker.runner.model.network import network_of
-from ipulse_worker.runner.training.batches import Execution, StepResult
-from ipulse_worker.runner.training.randomness import step_seed
-from ipulse_worker.runner.training.step_metrics import StepMetrics
+from ipulse_worker.runner.model.step_metrics import StepMetrics
+from ipulse_worker.runner.randomness import step_seed
 from poplar_emulator.user_op import EmulatedIPUs
 
 if TYPE_CHECKING:

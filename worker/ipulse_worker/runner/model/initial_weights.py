@@ -25,10 +25,10 @@ from ipulse_worker.runner.model.network import (
     spiking_neurons,
     stretch_network,
 )
-from ipulse_worker.runner.op.initial_values import draw
-from ipulse_worker.runner.op.ops import CustomOps
-from ipulse_worker.runner.packages.layers import balanced_package
-from ipulse_worker.runner.training.randomness import Purpose, stream
+from ipulse_worker.runner.model.op_weights import draw
+from ipulse_worker.runner.randomness import Purpose, stream
+from ipulse_worker.runner.user_code.ops.ops import CustomOps
+from ipulse_worker.runner.user_code.packages import balanced_package
 
 if TYPE_CHECKING:
     from ipulse.spec import ExperimentSpec

@@ -15,15 +15,15 @@ import tensorflow as tf
 from ipulse_core.errors import IPUlseError
 from ipulse_ops.keras import LIFOutputs
 from ipulse_ops.philox import key_of
+from ipulse_worker.runner.model.batches import BatchEvaluation, BatchOf, Execution, StepResult
 from ipulse_worker.runner.model.device_optimizer import DeviceOptimizer, device_optimizer_of
+from ipulse_worker.runner.model.infeed import FedBatch, Infeed
 from ipulse_worker.runner.model.model import Model
 from ipulse_worker.runner.model.network import LayerLimits
 from ipulse_worker.runner.model.objective import Objective
-from ipulse_worker.runner.op.ops import CustomOps
-from ipulse_worker.runner.training.batches import BatchEvaluation, BatchOf, Execution, StepResult
-from ipulse_worker.runner.training.infeed import FedBatch, Infeed
-from ipulse_worker.runner.training.randomness import step_seed
-from ipulse_worker.runner.training.step_metrics import sums_of
+from ipulse_worker.runner.model.step_metrics import sums_of
+from ipulse_worker.runner.randomness import step_seed
+from ipulse_worker.runner.user_code.ops.ops import CustomOps
 
 if TYPE_CHECKING:
     from ipulse.spec import ExperimentSpec

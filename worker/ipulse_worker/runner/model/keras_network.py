@@ -24,6 +24,7 @@ from ipulse_ops.lif.poplar.attributes import Placement, split_of
 from ipulse_ops.neuron_package.keras_layer import PackageLayer
 from ipulse_worker.runner.model.arrays_in_use import is_standardised, rule_of
 from ipulse_worker.runner.model.equations import equations_of
+from ipulse_worker.runner.model.ipu_op_layer import IPUOpLayer
 from ipulse_worker.runner.model.layers_of_spec import leaky_of
 from ipulse_worker.runner.model.network import (
     LayerLimits,
@@ -33,11 +34,10 @@ from ipulse_worker.runner.model.network import (
     spiking_neurons,
     stretch_network,
 )
+from ipulse_worker.runner.model.op_layer import OpLayer
 from ipulse_worker.runner.model.op_network import OpNetwork, Part
-from ipulse_worker.runner.op.ipu_layer import IPUOpLayer
-from ipulse_worker.runner.op.layer import OpLayer
-from ipulse_worker.runner.op.ops import CustomOps
-from ipulse_worker.runner.packages.layers import neurons_of
+from ipulse_worker.runner.user_code.ops.ops import CustomOps
+from ipulse_worker.runner.user_code.packages import neurons_of
 
 if TYPE_CHECKING:
     from ipulse.spec import Device, ExperimentSpec, IPUs

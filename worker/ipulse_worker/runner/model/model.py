@@ -13,22 +13,22 @@ from ipulse_ops.keras import LIFOutputs
 from ipulse_ops.keras.part_network import OnPart
 from ipulse_ops.training.regularisers import mean_over
 from ipulse_worker.runner.data.spike_trains import index_type
-from ipulse_worker.runner.model.keras_network import keras_network
-from ipulse_worker.runner.model.network import LayerLimits, initial_limits
-from ipulse_worker.runner.model.objective import Objective
-from ipulse_worker.runner.model.optimizer import Optimizer, clipped, optimizer_of
-from ipulse_worker.runner.model.trained_state import TrainedState, variable_of
-from ipulse_worker.runner.model.weight_names import is_frozen, rate_factor, trained_names
-from ipulse_worker.runner.op.ops import CustomOps
-from ipulse_worker.runner.training.batches import (
+from ipulse_worker.runner.model.batches import (
     BatchEvaluation,
     BatchOf,
     Execution,
     StepResult,
     padded,
 )
-from ipulse_worker.runner.training.randomness import step_seed
-from ipulse_worker.runner.training.step_metrics import StepMetrics
+from ipulse_worker.runner.model.keras_network import keras_network
+from ipulse_worker.runner.model.network import LayerLimits, initial_limits
+from ipulse_worker.runner.model.objective import Objective
+from ipulse_worker.runner.model.optimizer import Optimizer, clipped, optimizer_of
+from ipulse_worker.runner.model.step_metrics import StepMetrics
+from ipulse_worker.runner.model.trained_state import TrainedState, variable_of
+from ipulse_worker.runner.model.weight_names import is_frozen, rate_factor, trained_names
+from ipulse_worker.runner.randomness import step_seed
+from ipulse_worker.runner.user_code.ops.ops import CustomOps
 
 if TYPE_CHECKING:
     from ipulse.spec import ExperimentSpec

@@ -8,8 +8,8 @@ from ipulse_ops.equations.keras_layer import EquationsConvolution, EquationsLaye
 from ipulse_ops.keras import LIFReadout, MultiLIF
 from ipulse_ops.keras.convolutions.convolution import Convolution
 from ipulse_ops.keras.part_network import PartNetwork
-from ipulse_worker.runner.op.ipu_layer import IPUOpLayer
-from ipulse_worker.runner.op.layer import OpLayer
+from ipulse_worker.runner.model.ipu_op_layer import IPUOpLayer
+from ipulse_worker.runner.model.op_layer import OpLayer
 
 Part = Union[MultiLIF, LIFReadout, OpLayer, EquationsLayer, EquationsConvolution, Convolution]
 

@@ -9,9 +9,9 @@ import tensorflow as tf
 
 from ipulse_worker.runner.model.arrays_in_use import arrays_in_use
 from ipulse_worker.runner.model.optimizer import Optimizer
+from ipulse_worker.runner.model.state import State, in_order, numbered, part, within
 from ipulse_worker.runner.model.weight_names import trained_names
-from ipulse_worker.runner.op.ops import CustomOps
-from ipulse_worker.runner.training.state import State, in_order, numbered, part, within
+from ipulse_worker.runner.user_code.ops.ops import CustomOps
 
 if TYPE_CHECKING:
     from ipulse.spec import ExperimentSpec

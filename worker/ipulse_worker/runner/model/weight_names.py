@@ -29,7 +29,7 @@ from ipulse_worker.runner.model.network import network_of, stretch_network
 
 if TYPE_CHECKING:
     from ipulse.spec import ExperimentSpec
-    from ipulse_worker.runner.op.ops import CustomOps
+    from ipulse_worker.runner.user_code.ops.ops import CustomOps
 
 
 def spiking_names(spec: ExperimentSpec) -> List[str]:

@@ -10,12 +10,11 @@ from pathlib import Path
 
 from ipulse_core import strict_json
 from ipulse_worker.runner.profile import pva_profile
-
-CONVERTED = "poplar_profile.json"  # in the working directory
+from ipulse_worker.runner.user_code.programs.outputs import PROFILE
 
 
 def main() -> int:
-    """Write the profile; return 0, or 2 if this Python has no module pva."""
+    """Write the profile to the working directory; return 2 if this Python has no pva, else 0."""
     report, *debug = map(Path, sys.argv[1:])
     try:
         document = pva_profile.read(report, debug[0] if debug else None)
@@ -25,7 +24,7 @@ def main() -> int:
             "Poplar SDK (source .../poplar/enable.sh)\n"
         )
         return 2
-    Path(CONVERTED).write_text(strict_json.dumps(document), "utf-8")
+    Path(PROFILE).write_text(strict_json.dumps(document), "utf-8")
     return 0
 
 

@@ -14,12 +14,12 @@ import numpy as np
 
 from ipulse_core.spec.derived_values import input_channels
 from ipulse_worker.runner.clock import Span, Timeline
-from ipulse_worker.runner.devices.device import DeviceDescription
+from ipulse_worker.runner.devices.description import DeviceDescription
 from ipulse_worker.runner.model.weight_names import spiking_names
 from ipulse_worker.runner.profile.layer_times import layer_times
 from ipulse_worker.runner.profile.memory import memory
-from ipulse_worker.runner.results.results import Evaluation
 from ipulse_worker.runner.runner_start import TENSORFLOW_IMPORT
+from ipulse_worker.runner.training.evaluation import Evaluation
 from ipulse_worker.runner.training.loop import Training
 
 SCHEMA = "ipulse.profile/1"

@@ -9,7 +9,7 @@ from ipulse_core.spec.derived_values import has_own_loss, loss_name, score_name
 from ipulse_worker.runner.report.quantities import percent
 from ipulse_worker.runner.results.results import Results
 from ipulse_worker.runner.training.platforms import PlatformHistory
-from ipulse_worker.runner.training_progress import held_out_samples
+from ipulse_worker.runner.training.progress import held_out_samples
 
 DATA_NAMES = {
     "delayed_recall": "two cues with a pause between them",

@@ -13,7 +13,7 @@ from ipulse_core.spec.part_layers import has_equations
 from ipulse_worker.runner.model.weight_names import spiking_names
 from ipulse_worker.runner.profile.tile_profile import TileProfile
 from ipulse_worker.runner.results.results import Results
-from ipulse_worker.runner.training_progress import held_out_samples
+from ipulse_worker.runner.training.progress import held_out_samples
 
 if TYPE_CHECKING:
     from ipulse.spec import ExperimentSpec

@@ -12,9 +12,8 @@ from ipulse_core.spec.derived_values import class_count, input_channels
 from ipulse_worker.runner.data import EventCounts
 from ipulse_worker.runner.model.network import LayerLimits
 from ipulse_worker.runner.results.nir_export import NirExport
+from ipulse_worker.runner.training.evaluation import Evaluation
 from ipulse_worker.runner.training.history import History
-from ipulse_worker.runner.training.metric_accumulator import MetricAccumulator
-from ipulse_worker.runner.training.output_errors import OutputErrors
 
 if TYPE_CHECKING:
     from ipulse.spec import ExperimentSpec
@@ -55,24 +54,6 @@ class NeuronActivity:
         rates = self.spikes[layer] / (self.samples * self.steps)
         neurons: List[int] = np.flatnonzero(rates > SATURATED_RATE).tolist()
         return neurons
-
-
-@dataclass(frozen=True)
-class Evaluation:
-    """The evaluation on the held-out samples."""
-
-    metrics: MetricAccumulator
-    confusion: Optional[np.ndarray]  # int64 [classes, classes]: true, predicted
-    # Means per sample, float64 [spiking layers, time].
-    spikes_by_step: np.ndarray
-    dropped_by_step: np.ndarray
-    input_spikes_by_step: np.ndarray  # float64 [time]: mean per sample
-    errors: Optional[OutputErrors] = None  # of a regression, which has no confusion matrix
-
-    @property
-    def dropped_spikes(self) -> int:
-        """Spikes that the capacities dropped, of all layers and samples."""
-        return int(self.metrics.dropped.sum())
 
 
 @dataclass(frozen=True)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any, Dict, Optional
 
+from ipulse_worker.runner import provenance
 from ipulse_worker.runner.profile.profile import RunMetadata, dropped_in_training, profile
-from ipulse_worker.runner.results import provenance
 from ipulse_worker.runner.results.crossings import crossings_of
 from ipulse_worker.runner.results.neuron_activity import measure_activity
 from ipulse_worker.runner.results.nir_export import needs_crossings, nir_exports
-from ipulse_worker.runner.results.results import Evaluation, Results
+from ipulse_worker.runner.results.results import Results
+from ipulse_worker.runner.training.evaluation import Evaluation
 from ipulse_worker.runner.training.loop import Training
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from ipulse_core.spec.derived_values import image_of
 from ipulse_worker.runner.data.spike_trains import SpikeTrains, index_type
 from ipulse_worker.runner.data.time_steps import step_of
-from ipulse_worker.runner.training.randomness import Purpose
+from ipulse_worker.runner.randomness import Purpose
 
 if TYPE_CHECKING:
     from ipulse.spec import ExperimentSpec

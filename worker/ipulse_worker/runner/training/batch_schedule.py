@@ -8,7 +8,7 @@ from typing import Callable
 import numpy as np
 
 from ipulse_core.errors import InvalidSpec, Problem
-from ipulse_worker.runner.training.randomness import Purpose, stream
+from ipulse_worker.runner.randomness import Purpose, stream
 
 
 class BatchSchedule:

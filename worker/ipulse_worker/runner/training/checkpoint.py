@@ -16,8 +16,8 @@ from typing import Any, Dict, List, Mapping, Optional, Sequence
 import numpy as np
 
 from ipulse_core.errors import IPUlseError
+from ipulse_worker.runner.model.state import State, part, within
 from ipulse_worker.runner.training.platforms import PlatformHistory
-from ipulse_worker.runner.training.state import State, part, within
 from ipulse_worker.runner.work_dir import WorkDir
 
 FORMAT = 2  # version of the names and shapes in the file

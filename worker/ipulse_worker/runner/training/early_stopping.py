@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Dict, List, Sequence
 
 import numpy as np
 
-from ipulse_worker.runner.training.state import State, in_order, numbered, part, within
+from ipulse_worker.runner.model.state import State, in_order, numbered, part, within
 
 if TYPE_CHECKING:
     from ipulse import spec

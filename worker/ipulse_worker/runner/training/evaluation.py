@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Optional
 
 import numpy as np
@@ -9,12 +10,29 @@ import numpy as np
 from ipulse_core.spec.derived_values import class_count, is_regression
 from ipulse_worker.runner.data import Dataset
 from ipulse_worker.runner.model.model import Model
-from ipulse_worker.runner.results.results import Evaluation
-from ipulse_worker.runner.training.metric_accumulator import empty_accumulator
+from ipulse_worker.runner.training.metric_accumulator import MetricAccumulator, empty_accumulator
 from ipulse_worker.runner.training.output_errors import OutputErrors
 
 if TYPE_CHECKING:
     from ipulse.spec import ExperimentSpec
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """The evaluation on the held-out samples."""
+
+    metrics: MetricAccumulator
+    confusion: Optional[np.ndarray]  # int64 [classes, classes]: true, predicted
+    # Means per sample, float64 [spiking layers, time].
+    spikes_by_step: np.ndarray
+    dropped_by_step: np.ndarray
+    input_spikes_by_step: np.ndarray  # float64 [time]: mean per sample
+    errors: Optional[OutputErrors] = None  # of a regression, which has no confusion matrix
+
+    @property
+    def dropped_spikes(self) -> int:
+        """Spikes that the capacities dropped, of all layers and samples."""
+        return int(self.metrics.dropped.sum())
 
 
 def evaluate(

@@ -7,16 +7,16 @@ from typing import Callable, Dict
 import tensorflow as tf
 
 from ipulse_worker.runner.cancellation import Cancellation, Cancelled
-from ipulse_worker.runner.profile.step_times import step_times_of
-from ipulse_worker.runner.profile.trace import trace_step
-from ipulse_worker.runner.training.batches import StepResult, TrainingBatch
+from ipulse_worker.runner.model.batches import StepResult, TrainingBatch
 from ipulse_worker.runner.training.checkpoint import Checkpoint
 from ipulse_worker.runner.training.divergence import require_finite
 from ipulse_worker.runner.training.evaluation import evaluate
 from ipulse_worker.runner.training.history import logged_every
 from ipulse_worker.runner.training.learning_rate import learning_rate
+from ipulse_worker.runner.training.progress import TrainingProgress
+from ipulse_worker.runner.training.step_times import step_times_of
+from ipulse_worker.runner.training.trace import trace_step
 from ipulse_worker.runner.training.training_state import TrainingState
-from ipulse_worker.runner.training_progress import TrainingProgress
 
 
 class Training(TrainingState):

@@ -15,7 +15,7 @@ import tensorflow as tf
 from ipulse_core.version import version
 from ipulse_ops.kernel_generation import KERNEL_GENERATION
 from ipulse_ops.lif.cpu import native
-from ipulse_worker.runner.results import provenance
+from ipulse_worker.runner import provenance
 
 OTHER_PLATFORM = (
     "not all steps were computed on this attempt's platform, so the results differ from those of "

@@ -16,9 +16,9 @@ from ipulse_ops.capacity import grown_capacity
 from ipulse_ops.training.second_threshold import RELAXATIONS, ramp, relaxed
 from ipulse_worker.runner.model.layers_of_spec import per_neuron
 from ipulse_worker.runner.model.network import LayerLimits, initial_limits, spiking_neurons
+from ipulse_worker.runner.model.state import State
 from ipulse_worker.runner.model.weight_names import spiking_names
 from ipulse_worker.runner.training.metric_accumulator import MetricAccumulator
-from ipulse_worker.runner.training.state import State
 
 if TYPE_CHECKING:
     from ipulse.spec import ExperimentSpec, GrowingCapacity

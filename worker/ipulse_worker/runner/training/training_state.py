@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Callable, Dict, Optional
 from ipulse_worker.runner.clock import Timeline
 from ipulse_worker.runner.data import Dataset
 from ipulse_worker.runner.model.model import Model
-from ipulse_worker.runner.profile.step_times import StepTimes
+from ipulse_worker.runner.model.state import State, part, within
 from ipulse_worker.runner.training.augmentation import augmentation_of
 from ipulse_worker.runner.training.batch_schedule import BatchSchedule
 from ipulse_worker.runner.training.checkpoint import Checkpoint
@@ -16,7 +16,7 @@ from ipulse_worker.runner.training.history import History
 from ipulse_worker.runner.training.metric_accumulator import empty_accumulator
 from ipulse_worker.runner.training.platforms import PlatformHistory
 from ipulse_worker.runner.training.second_threshold_schedule import SecondThresholdSchedule
-from ipulse_worker.runner.training.state import State, part, within
+from ipulse_worker.runner.training.step_times import StepTimes
 
 if TYPE_CHECKING:
     from ipulse.spec import ExperimentSpec

@@ -1,1 +1,0 @@
-"""Trainings that load code of users: the whole training runs in a sandbox."""

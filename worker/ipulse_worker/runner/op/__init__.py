@@ -1,1 +1,0 @@
-"""Custom ops of users as layers of a network: built once, and run in a sandbox of their own."""

@@ -1,1 +1,0 @@
-"""Packages of neurons that this worker's administrator signed off."""

@@ -1,1 +1,0 @@
-"""Jobs that build and run a Poplar program of the user, in a sandbox."""

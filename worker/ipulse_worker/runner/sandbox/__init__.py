@@ -1,1 +1,0 @@
-"""Says whether this machine has a sandbox."""

@@ -1,0 +1,75 @@
+"""How a program has ended, in words."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Optional
+
+from ipulse_core.events import LogEvent
+from ipulse_core.sandbox.sandbox import SandboxResult
+from ipulse_core.states import Reason
+from ipulse_worker.runner.user_code.failure import ProgramFailure
+
+if TYPE_CHECKING:
+    from ipulse.spec.program import ProgramLimits
+
+_THROWN = "what():"  # begins the message of an exception that nobody caught
+MAX_THROWN = 2000  # characters
+
+
+class UncaughtException:
+    """Remembers the message of the C++ runtime about an exception that ended the program.
+
+    The program may have written it itself: it is only shown, and never decides what happens next.
+    """
+
+    def __init__(self) -> None:
+        self.message: Optional[str] = None
+
+    def see(self, event: LogEvent) -> None:
+        """Look at a line."""
+        text = event.message.strip()
+        if event.stream == "stderr" and text.startswith(_THROWN):
+            self.message = text[len(_THROWN) :].strip()[:MAX_THROWN]
+
+
+def failure_of(
+    result: SandboxResult, limits: ProgramLimits, why: Optional[str]
+) -> Optional[ProgramFailure]:
+    """Return the failure of a program that has ended, None if it ended well.
+
+    `why` is the message of the program itself.
+    """
+    lost = left_out(result)
+    if result.exceeded == "memory":
+        return ProgramFailure(
+            Reason.OUT_OF_MEMORY,
+            f"The program needs more than {limits.memory_mib:,} MiB of memory: raise "
+            f"limits.memory_mib.{lost}",
+        )
+    if result.exceeded == "seconds":
+        return ProgramFailure(
+            Reason.LIMIT_EXCEEDED,
+            f"The program ran longer than {limits.seconds:,} s: raise limits.seconds.{lost}",
+        )
+    if result.status == 0:
+        return None
+    ended = f"The program ended with exit status {result.status}"
+    text = f"{ended}: {why}" if why else f"{ended}."
+    lacked = f" {lack_of_processes(limits)}" if result.lacked_processes else ""
+    return ProgramFailure(Reason.PROGRAM_FAILED, f"{text}{lacked}{lost}")
+
+
+def lack_of_processes(limits: ProgramLimits) -> str:
+    """Return a sentence about a program that wanted more processes than it got."""
+    return (
+        f"It reached its limit of {limits.processes:,} processes and threads: raise "
+        "limits.processes."
+    )
+
+
+def left_out(result: SandboxResult) -> str:
+    """Return a sentence about files of a program that are not stored; empty if all are."""
+    count = result.returned.left_out
+    if not count:
+        return ""
+    return f" Not stored: {count:,} {'file' if count == 1 else 'files'}; the log says why."
