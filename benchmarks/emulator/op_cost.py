@@ -21,9 +21,9 @@ from benchmarks.common import command_line
 from benchmarks.common.processes import in_fresh_process
 from benchmarks.common.tables import Row, finish
 from benchmarks.emulator.problem import BATCH, SIZES, STEPS, draw
+from ipulse_ops.lif.placement import Placement
 from ipulse_ops.lif.poplar import adam
 from ipulse_ops.lif.poplar.arrays import PoplarLIF
-from ipulse_ops.lif.poplar.attributes import Placement
 from ipulse_ops.lif.poplar.build import build
 from ipulse_ops.lif.poplar.tile_plan import tile_plan
 from poplar_emulator.custom_op import CustomOp

@@ -6,8 +6,8 @@ from itertools import pairwise
 from math import prod
 from typing import TYPE_CHECKING
 
-from ipulse_core.op_manifest.layer import is_op
 from ipulse_core.spec.conv_layers import conv_geometries, hidden_sizes, senders_to_dense
+from ipulse_core.spec.custom_ops import is_op
 from ipulse_core.spec.derived_values import class_count, input_channels
 
 if TYPE_CHECKING:

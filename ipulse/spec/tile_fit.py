@@ -8,9 +8,9 @@ from typing import Any, Literal
 
 from ipulse_core.errors import InvalidInput, Problem
 from ipulse_core.ipu import MK2_TILES
-from ipulse_core.op_manifest.layer import indexed_ops
 from ipulse_core.spec.conv_layers import conv_geometries, hidden_sizes
 from ipulse_core.spec.conv_memory import TileConvolution, predict_convolution, predict_pool
+from ipulse_core.spec.custom_ops import indexed_ops
 from ipulse_core.spec.derived_values import (
     class_count,
     first_capacity,

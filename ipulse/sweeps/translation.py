@@ -5,14 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
-from ipulse.spec.document.file import SpecFile, read_spec_file
 from ipulse.spec.paths import find_path, pointer, with_value
-from ipulse_core.errors import InvalidSpec, Problem
+from ipulse_core.errors import InvalidSpec
 
-from .config import InvalidSweep, parse_sweep
+from .config import parse_sweep
 
 MAX_GRID = 1000  # values that a range of integers becomes in a grid
 
@@ -75,46 +73,6 @@ class SweepTranslation:
         }
         parse_sweep(document)
         return document
-
-
-def translate(path: Path, spec: Path) -> tuple[dict[str, Any], list[str]]:
-    """Return the sweep of a file of W&B or Determined for a spec, and remarks.
-
-    Raises InvalidSweep for a file that is neither, or a sweep that is not valid here, and
-    InvalidSpec and InvalidInput for files that cannot be read.
-    """
-    from .determined import translate_determined
-    from .wandb import translate_wandb
-
-    file, base = read_spec_file(path), read_spec_file(spec)
-    base.spec()
-    given = file.value
-    if not isinstance(given, dict):
-        raise _unknown(file)
-    name = given.get("name") or path.stem
-    translation = SweepTranslation(str(name)[:128], base.value)
-    try:
-        if "parameters" in given:
-            translate_wandb(given, translation)
-        elif "hyperparameters" in given and "searcher" in given:
-            translate_determined(given, translation)
-        else:
-            raise _unknown(file)
-    except OverflowError as error:
-        raise _refused("out_of_range", f"{file.name}: a number is too large") from error
-    return translation.finished(), translation.remarks
-
-
-def _unknown(file: SpecFile) -> InvalidSweep:
-    return _refused(
-        "wrong_form",
-        f"{file.name}: neither a sweep of W&B (method, parameters) nor an experiment of Determined "
-        "(hyperparameters, searcher)",
-    )
-
-
-def _refused(code: str, detail: str) -> InvalidSweep:
-    return InvalidSweep([Problem("", code, detail)], detail)
 
 
 def number_of(value: Any) -> float | None:

@@ -13,10 +13,10 @@ import numpy as np
 import tensorflow as tf
 
 from ipulse_core.spec.conv_geometry import Planes, conv_geometry
-from ipulse_ops.conv.layer import ConvLIF
 from ipulse_ops.keras import LIF, LeakyReadout, LIFReadout, MultiLIF
 from ipulse_ops.keras.convolutions.conv_network import ConvNetwork
 from ipulse_ops.keras.convolutions.convolution import Convolution
+from ipulse_ops.lif.conv_layer import ConvLIF
 
 RATE = 0.02  # of the hidden layers
 

@@ -53,8 +53,8 @@ def steps(config: Config) -> dict[str, dict[str, Measured]]:
     import tensorflow as tf
 
     from ipulse_ops.direct_call import DirectCall
-    from ipulse_ops.equations.keras_layer import EquationsLayer
     from ipulse_ops.keras import LIFLayer
+    from ipulse_ops.keras.equations_layer import EquationsLayer
     from ipulse_ops.reference.spikes import dense_to_sparse
 
     work = draw(config)

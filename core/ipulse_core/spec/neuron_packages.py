@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Dict, Iterator, List, Sequence, Tuple
 
 from ipulse_core.errors import Problem
-from ipulse_core.op_manifest.layer import REFERENCE
+from ipulse_core.spec.custom_ops import REFERENCE
 
 PACKAGE = REFERENCE  # pattern of the name in a spec
 GROUP = "ipulse.neurons"  # of the entry points of packages

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any, List, Tuple
 
-from ipulse_core.op_manifest.layer import is_op
+from ipulse_core.spec.custom_ops import is_op
 from ipulse_core.spec.neuron_packages import has_package
 
 

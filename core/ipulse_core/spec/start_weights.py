@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from typing import Any, Dict, List, Mapping, Optional, Tuple
 
-from ipulse_core.op_manifest.layer import is_op
 from ipulse_core.spec.conv_layers import (
     conv_geometries,
     conv_layers,
     dense_layers,
     senders_to_dense,
 )
+from ipulse_core.spec.custom_ops import is_op
 from ipulse_core.spec.derived_values import class_count
 from ipulse_core.spec.part_layers import has_own_neurons
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Dict, List, Sequence, Tuple, Union
 
-from ipulse_core.op_manifest.layer import is_op
 from ipulse_core.spec.conv_layers import conv_layers, is_conv, senders_of
+from ipulse_core.spec.custom_ops import is_op
 from ipulse_core.spec.derived_values import input_delays
 from ipulse_core.spec.neuron_packages import has_package
 from ipulse_core.spec.part_layers import has_equations, is_part, part_layers

@@ -10,8 +10,8 @@ from typing import Any
 from ipulse.client.location import PathLike
 from ipulse.client.transport.retries import UPLOADING
 from ipulse_core.input_files import InputFolder
-from ipulse_core.op_manifest.layer import OpReference
 from ipulse_core.source_package import PREFIX, read_folder, write_package
+from ipulse_core.spec.custom_ops import OpReference
 
 from . import calls
 from .resources import DatasetVersion, PushedOp

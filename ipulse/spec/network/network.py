@@ -5,8 +5,8 @@ from typing import Annotated, Literal
 
 from ipulse.models import ByKind, Field, ListOf, StrictModel, few
 from ipulse_core.errors import Problem
-from ipulse_core.op_manifest.layer import MAX_OPS, indexed_ops, op_layers, op_names
 from ipulse_core.spec.conv_layers import conv_layers, is_conv
+from ipulse_core.spec.custom_ops import MAX_OPS, indexed_ops, op_layers, op_names
 from ipulse_core.spec.derived_values import first_capacity, spiking_layers
 from ipulse_core.spec.part_layers import part_layers, part_name
 from ipulse_core.spec.start_weights import constant_of

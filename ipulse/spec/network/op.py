@@ -4,7 +4,7 @@ from typing import Literal
 
 from ipulse.models import Field, ScalarByKey, StrictModel
 from ipulse_core.op_manifest.attributes import MAX_ATTRIBUTES
-from ipulse_core.op_manifest.layer import REFERENCE
+from ipulse_core.spec.custom_ops import REFERENCE
 
 from .layers import Delay, Neurons
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from ipulse.spec.device import CPUDevice, EmulatorDevice, IPUDevice
 from ipulse_core.errors import Problem
-from ipulse_core.op_manifest.layer import indexed_ops
 from ipulse_core.spec.conv_layers import conv_layers, hidden_sizes, scale_before
+from ipulse_core.spec.custom_ops import indexed_ops
 from ipulse_core.spec.neuron_packages import package_layers
 from ipulse_core.spec.part_layers import (
     equation_layers,

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from ipulse.spec.device import CPUDevice
 from ipulse_core.errors import Problem
-from ipulse_core.op_manifest.layer import op_layers
 from ipulse_core.spec.conv_layers import conv_layers
+from ipulse_core.spec.custom_ops import op_layers
 from ipulse_core.spec.derived_values import input_delays
 from ipulse_core.spec.neuron_packages import package_layers
 

@@ -6,8 +6,8 @@ from typing import List, Sequence, Tuple
 
 import numpy as np
 
-from ipulse_ops.conv.layer import ConvLIF
 from ipulse_ops.conv.reference import convolved, forward, planes_of
+from ipulse_ops.lif.conv_layer import ConvLIF
 from ipulse_ops.reference.spikes import check_spikes
 from ipulse_ops.training.initialisation import inverse_variance, silence
 

@@ -26,7 +26,7 @@ from typing import Iterator, NamedTuple, Optional, Tuple
 import numpy as np
 
 from ipulse_core.spec.conv_geometry import ConvGeometry, Planes
-from ipulse_ops.conv.layer import ConvLIF
+from ipulse_ops.lif.conv_layer import ConvLIF
 from ipulse_ops.lif.reference.delay import earlier, later
 from ipulse_ops.reference.spikes import check_shape, sparse_to_dense
 

@@ -9,7 +9,7 @@ import numpy as np
 import tensorflow as tf
 
 from ipulse_core.spec.conv_geometry import ConvGeometry
-from ipulse_ops.conv.geometry_attribute import geometry_attribute
+from ipulse_ops.lif.conv_geometry import geometry_attribute
 from ipulse_ops.lif.cpu import native, op_library
 from ipulse_ops.lif.input_spikes import input_spikes
 from ipulse_ops.unsupported import refuse_second_order, refuse_xla

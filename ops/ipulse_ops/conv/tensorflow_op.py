@@ -15,8 +15,8 @@ from typing import Any, Dict, List, NamedTuple, Optional
 import numpy as np
 import tensorflow as tf
 
-from ipulse_ops.conv.geometry_attribute import geometry_attribute
-from ipulse_ops.conv.layer import ConvLIF
+from ipulse_ops.lif.conv_geometry import geometry_attribute
+from ipulse_ops.lif.conv_layer import ConvLIF
 from ipulse_ops.lif.cpu import abi, native, op_library
 from ipulse_ops.lif.input_spikes import input_spikes
 from ipulse_ops.unsupported import refuse_second_order, refuse_xla

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from ipulse_ops.keras.trained_constants import Trainable
     from ipulse_ops.keras.weights_in_use import Standardising
-    from ipulse_ops.lif.poplar.attributes import Placement
+    from ipulse_ops.lif.placement import Placement
     from ipulse_ops.quantisation import Quantising
     from ipulse_ops.surrogate import Surrogate
 

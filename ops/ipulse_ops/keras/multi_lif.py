@@ -18,15 +18,15 @@ from ipulse_ops.keras.weights_in_use import (
     standardised_layers,
     weights_in_use,
 )
-from ipulse_ops.lif.cpu.tensorflow_op import MEMORIES
+from ipulse_ops.lif.cpu_op import MEMORIES
 from ipulse_ops.lif.network import LIF, Layer
-from ipulse_ops.lif.poplar.attributes import Placement
+from ipulse_ops.lif.placement import Placement
 from ipulse_ops.lif.run_options import LIFOutputs, OnLayer, RunOptions, check_states
 from ipulse_ops.lif.tensorflow_op import BACKENDS, run_network
+from ipulse_ops.lif.weight_types import WEIGHT_TYPES
 from ipulse_ops.lif.weights import weight_shapes
 from ipulse_ops.quantisation import Quantising, quantisation_of
 from ipulse_ops.sparse.seed import word64
-from ipulse_ops.training.weight_types import WEIGHT_TYPES
 from ipulse_ops.validation import choice, flag, instance, whole
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import Dict, Sequence, Tuple, Union
 import numpy as np
 
 from ipulse_core.spec.start_weights import CONSTANTS
-from ipulse_ops.lif.cpu.constants import MAX_DECAY
+from ipulse_ops.lif.layer_constants import MAX_DECAY
 from ipulse_ops.lif.network import Layer
 from ipulse_ops.validation import choice
 

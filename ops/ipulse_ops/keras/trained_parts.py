@@ -12,7 +12,6 @@ from ipulse_core.spec.conv_layers import CONV_KINDS, conv_geometries, hidden_siz
 from ipulse_core.spec.derived_values import input_delays
 from ipulse_core.spec.part_layers import has_equations
 from ipulse_core.spec.start_weights import PARAMETER
-from ipulse_ops.equations.keras_layer import EquationsConvolution, EquationsLayer
 from ipulse_ops.equations.layer_equations import LayerEquations
 from ipulse_ops.keras.convolutions.trained_convolutions import (
     layer_arrays,
@@ -21,6 +20,7 @@ from ipulse_ops.keras.convolutions.trained_convolutions import (
     trained_convolution,
     weights_array,
 )
+from ipulse_ops.keras.equations_layer import EquationsConvolution, EquationsLayer
 from ipulse_ops.keras.part_network import PartNetwork
 from ipulse_ops.surrogate import surrogate_of
 

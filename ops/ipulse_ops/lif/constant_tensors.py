@@ -8,7 +8,7 @@ import numpy as np
 import tensorflow as tf
 
 from ipulse_core.spec.start_weights import CONSTANTS
-from ipulse_ops.lif.cpu.constants import constants as fixed_constants
+from ipulse_ops.lif.layer_constants import constants as fixed_constants
 from ipulse_ops.lif.network import LIF, Network
 from ipulse_ops.lif.neuron_constants import per_neuron
 

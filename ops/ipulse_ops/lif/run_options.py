@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Callable, List, Mapping, NamedTuple, Optional, Sequence
 
 from ipulse_core.ipu import MK2_TILES
-from ipulse_ops.lif.poplar.attributes import Placement
+from ipulse_ops.lif.placement import Placement
 from ipulse_ops.validation import choice, flag
 
 OnLayer = Callable[[int], None]  # called with the number of a layer that runs alone, from 0

@@ -8,6 +8,7 @@ from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
 import numpy as np
 import tensorflow as tf
 
+from ipulse_ops.lif.delayed_weights import taps_of
 from ipulse_ops.lif.network import LIF, Layer, LeakyReadout, Network
 from ipulse_ops.lif.neuron_constants import NEVER
 from ipulse_ops.lif.run_options import LIFOutputs, RunOptions
@@ -17,7 +18,6 @@ from ipulse_ops.sparse.addition import added_spikes
 from ipulse_ops.sparse.delay import delayed_spikes
 from ipulse_ops.sparse.dropout import kept_spikes
 from ipulse_ops.sparse.seed import word64
-from ipulse_ops.training.delayed_weights import taps_of
 
 _LAYER_SEEDS = 0x9E3779B97F4A7C15  # odd: different layers draw different numbers
 

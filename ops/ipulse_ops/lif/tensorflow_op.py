@@ -13,13 +13,13 @@ from typing import Any, Callable, Dict, Optional, Sequence, Tuple
 
 import tensorflow as tf
 
-from ipulse_ops.lif.cpu.tensorflow_op import MEMORIES, run_on_cpu
+from ipulse_ops.lif.cpu_op import MEMORIES, run_on_cpu
 from ipulse_ops.lif.network import Network
 from ipulse_ops.lif.poplar.backends import run_on_emulator, run_on_ipus
 from ipulse_ops.lif.reference.tensorflow_op import run_reference
 from ipulse_ops.lif.run_options import LIFOutputs, RunOptions, check_states
+from ipulse_ops.lif.weight_types import WEIGHT_TYPES
 from ipulse_ops.lif.weights import check_shapes
-from ipulse_ops.training.weight_types import WEIGHT_TYPES
 from ipulse_ops.unsupported import refuse_xla
 from ipulse_ops.validation import choice, instance, whole
 

@@ -7,10 +7,10 @@ from typing import Any, Dict, List, Optional, Tuple
 
 import numpy as np
 
-from ipulse_ops.equations.keras_layer import EquationsLayer
 from ipulse_ops.equations.kernel import aligned
 from ipulse_ops.equations.layer_equations import spread
-from ipulse_ops.equations.neurons import NotFinite
+from ipulse_ops.keras.equations_layer import EquationsLayer
+from ipulse_ops.keras.equations_neurons import NotFinite
 from ipulse_ops.neuron_package.calls import BrokenPackage
 from ipulse_ops.neuron_package.layer_neurons import LayerNeurons
 

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, Collection, Iterator, List, Mapping, Optional, Sequence, Tuple
 
 from ipulse_core.errors import IPUlseError
-from ipulse_core.op_manifest.layer import OpReference
+from ipulse_core.spec.custom_ops import OpReference
 from ipulse_core.spec.neuron_packages import (
     GROUP,
     MAX_PARAMETERS,

@@ -13,7 +13,7 @@ from contextlib import redirect_stdout
 from dataclasses import asdict, dataclass
 from typing import Dict, List, Mapping, Sequence, Tuple
 
-from ipulse_core.op_manifest.layer import OpReference
+from ipulse_core.spec.custom_ops import OpReference
 from ipulse_core.spec.neuron_packages import PackageDescription, PackageParameter
 from ipulse_ops.neuron_package.loading import (
     NOT_SIGNED_OFF,

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from ipulse.spec import ExperimentSpec
 from ipulse_core.errors import InvalidSpec, Problem
-from ipulse_core.op_manifest.layer import OpReference
+from ipulse_core.spec.custom_ops import OpReference
 from ipulse_core.spec.neuron_packages import (
     VARIABLE,
     PackageDescription,

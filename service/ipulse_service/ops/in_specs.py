@@ -5,7 +5,7 @@ from __future__ import annotations
 from ipulse.spec import AnySpec, ExperimentSpec
 from ipulse_core.errors import InvalidSpec, Problem
 from ipulse_core.op_manifest.expressions import WrongSize
-from ipulse_core.op_manifest.layer import (
+from ipulse_core.spec.custom_ops import (
     OpReference,
     indexed_ops,
     layer_weights,

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from sqlalchemy import insert, select
 
 from ipulse_core.errors import NotFound
-from ipulse_core.op_manifest.layer import OpReference
+from ipulse_core.spec.custom_ops import OpReference
 from ipulse_service.db.engine import Transaction
 from ipulse_service.db.tables import job_ops
 from ipulse_service.files.artifacts import ArtifactRow

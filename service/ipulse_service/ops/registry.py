@@ -11,9 +11,9 @@ from typing import Any
 from sqlalchemy import Row, delete, func, insert, select
 
 from ipulse_core.errors import NotFound
-from ipulse_core.op_manifest.layer import OpReference
 from ipulse_core.op_manifest.manifest import OpManifest
 from ipulse_core.op_manifest.reader import parse_manifest
+from ipulse_core.spec.custom_ops import OpReference
 from ipulse_service.datasets.uploads import UploadRow
 from ipulse_service.db.engine import Transaction
 from ipulse_service.db.tables import job_ops, ops, uploads

@@ -13,7 +13,7 @@ from ipulse.spec.data.file_fields import DATASET_REFERENCE, OPTIONAL_NAME
 from ipulse_core.events import FILE_NAME
 from ipulse_core.limits import TRIMMED
 from ipulse_core.manifest import SHA256
-from ipulse_core.op_manifest.layer import REFERENCE as OP_REFERENCE
+from ipulse_core.spec.custom_ops import REFERENCE as OP_REFERENCE
 
 # Every character that a text field accepts: no lone surrogate, no control character.
 CHARACTERS = st.characters(blacklist_categories=("Cs", "Cc"))

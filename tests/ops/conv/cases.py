@@ -6,8 +6,8 @@ from typing import Any, Dict, Iterator, NamedTuple
 import numpy as np
 
 from ipulse_core.spec.conv_geometry import Planes, conv_geometry
-from ipulse_ops.conv.layer import ConvLIF
 from ipulse_ops.conv.reference import ConvRun
+from ipulse_ops.lif.conv_layer import ConvLIF
 from ipulse_ops.surrogate import ArcTan, Boxcar, Exponential, SuperSpike, Table
 
 GEOMETRIES: Dict[str, Dict[str, Any]] = {

@@ -10,7 +10,7 @@ import pytest
 from ipulse_core.spec.conv_geometry import Planes, conv_geometry
 from ipulse_ops.conv import reference
 from ipulse_ops.conv.initialisation import balanced_kernels
-from ipulse_ops.conv.layer import ConvLIF
+from ipulse_ops.lif.conv_layer import ConvLIF
 
 PLANES = Planes(8, 8, 2)
 

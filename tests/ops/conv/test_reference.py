@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from ipulse_ops.conv import reference
-from ipulse_ops.conv.layer import ConvLIF
+from ipulse_ops.lif.conv_layer import ConvLIF
 from tests.ops.conv.cases import GEOMETRIES, case, variants
 
 

@@ -7,8 +7,8 @@ import pytest
 import tensorflow as tf
 
 from ipulse_ops.conv import reference
-from ipulse_ops.conv.layer import ConvLIF
 from ipulse_ops.conv.tensorflow_op import run_conv
+from ipulse_ops.lif.conv_layer import ConvLIF
 from ipulse_ops.lif.cpu import native
 from tests.ops.conv.cases import GEOMETRIES, Case, by_neuron, case, variants
 

@@ -7,8 +7,8 @@ from typing import Any, List, Tuple
 import numpy as np
 import tensorflow as tf
 
-from ipulse_ops.conv.layer import ConvLIF
 from ipulse_ops.equations.layer_equations import LayerEquations
+from ipulse_ops.lif.conv_layer import ConvLIF
 from ipulse_ops.sparse import sparse_to_dense
 from tests.equations import lif, neuron_of
 from tests.ops.conv.cases import Case

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from ipulse_ops.equations.keras_layer import EquationsConvolution
 from ipulse_ops.equations.layer_equations import LayerEquations
 from ipulse_ops.keras.convolutions.convolution import Convolution
+from ipulse_ops.keras.equations_layer import EquationsConvolution
 from ipulse_ops.sparse import sparse_to_dense
 from tests.equations import neuron_document, neuron_of
 from tests.ops.conv.cases import GEOMETRIES, Case, case

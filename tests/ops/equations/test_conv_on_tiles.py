@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from ipulse_ops.conv.reference import convolved, convolved_adjoint, planes_of
-from ipulse_ops.equations.keras_layer import EquationsConvolution
 from ipulse_ops.equations.layer_equations import LayerEquations
 from ipulse_ops.equations.reference import equations_adjoint, run_equations
 from ipulse_ops.keras.convolutions.convolution import Convolution
+from ipulse_ops.keras.equations_layer import EquationsConvolution
 from tests.ops.conv.cases import GEOMETRIES, Case, case
 from tests.ops.equations.conv_layers import lif_equations, run_layer, weights_of_sites
 

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from ipulse_ops.equations.keras_layer import EquationsLayer
 from ipulse_ops.equations.layer_equations import LayerEquations
 from ipulse_ops.keras import LIF, LIFLayer
+from ipulse_ops.keras.equations_layer import EquationsLayer
 from tests.equations import lif, neuron_document, neuron_of
 
 STEPS, BATCH, INPUTS, NEURONS = 30, 7, 20, 33

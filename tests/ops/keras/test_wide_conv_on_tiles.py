@@ -6,8 +6,8 @@ import numpy as np
 import tensorflow as tf
 
 from ipulse_core.spec.conv_geometry import Planes, conv_geometry
-from ipulse_ops.conv.layer import ConvLIF
 from ipulse_ops.keras.convolutions.convolution import Convolution
+from ipulse_ops.lif.conv_layer import ConvLIF
 from ipulse_ops.sparse import dense_to_sparse
 
 

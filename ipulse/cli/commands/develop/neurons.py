@@ -22,7 +22,7 @@ from ipulse.cli.options import Address, AsJSON, Wide, addressed
 from ipulse.cli.tables import show_table
 from ipulse.cli.terminal import emit, last_line, say, show
 from ipulse_core.errors import InvalidInput, IPUlseError, MissingDependency, Problem
-from ipulse_core.op_manifest.layer import OpReference
+from ipulse_core.spec.custom_ops import OpReference
 from ipulse_core.spec.neuron_packages import VARIABLE
 
 _UNFIT = 2  # exit code of the check if the package is not there, or cannot be used

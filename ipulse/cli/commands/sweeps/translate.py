@@ -12,7 +12,7 @@ from ipulse.cli.exits import Exit
 from ipulse.cli.options import AsJSON
 from ipulse.cli.terminal import emit, say, show
 from ipulse.spec.document.yaml_writer import yaml_text
-from ipulse.sweeps.translation import translate
+from ipulse.sweeps.foreign_file import translate
 from ipulse_core.worker_faults import errors_name
 
 

@@ -9,9 +9,9 @@ import tensorflow as tf
 
 from ipulse_core.ipu import MK2_TILES
 from ipulse_core.spec.conv_geometry import Pair, Planes, conv_geometry
-from ipulse_ops.conv.layer import ConvLIF
 from ipulse_ops.keras.config import plain_surrogate
 from ipulse_ops.keras.convolutions.convolution import Convolution
+from ipulse_ops.lif.conv_layer import ConvLIF
 from ipulse_ops.quantisation import Quantisation
 from ipulse_ops.surrogate import SuperSpike, Surrogate, surrogate_of
 from ipulse_ops.validation import whole

@@ -10,9 +10,9 @@ import tensorflow as tf
 
 from ipulse_core.ipu import MK2_TILES
 from ipulse_core.spec.conv_geometry import ConvGeometry
-from ipulse_ops.conv.layer import ConvLIF
 from ipulse_ops.conv.tensorflow_op import ConvOutputs, run_conv
 from ipulse_ops.keras.single_layer import BatchFirstSpikes, Spikes
+from ipulse_ops.lif.conv_layer import ConvLIF
 from ipulse_ops.lif.poplar.backends import conv_ops
 from ipulse_ops.lif.slot_lists import later
 from ipulse_ops.quantisation import Quantisation, quantisation_of

@@ -9,8 +9,8 @@ import numpy as np
 
 from ipulse_core.spec.conv_layers import conv_geometries, conv_layers, scale_before
 from ipulse_core.spec.derived_values import input_delays
-from ipulse_ops.conv.layer import ConvLIF
 from ipulse_ops.keras.convolutions.convolution import Convolution
+from ipulse_ops.lif.conv_layer import ConvLIF
 from ipulse_ops.surrogate import surrogate_of
 
 

@@ -8,8 +8,8 @@ import numpy as np
 
 from ipulse_ops.lif.cpu import abi, native
 from ipulse_ops.lif.cpu.call import Call, checked
-from ipulse_ops.lif.cpu.constants import LayerConstants
 from ipulse_ops.lif.cpu.runs import KernelGradients, LayerRun, NetworkRun
+from ipulse_ops.lif.layer_constants import LayerConstants
 from ipulse_ops.lif.network import LIF, Layer, LeakyReadout, Network
 from ipulse_ops.lif.neuron_constants import per_neuron, scale_by_decay
 from ipulse_ops.lif.reference.trace import ConstantGradients

@@ -8,7 +8,7 @@ from typing import Any, List, Optional, Sequence, Tuple
 import numpy as np
 
 from ipulse_ops.lif.cpu import abi, native
-from ipulse_ops.lif.cpu.constants import constants
+from ipulse_ops.lif.layer_constants import constants
 from ipulse_ops.lif.network import LIF, Layer, LeakyReadout, Network
 from ipulse_ops.lif.weights import check_shapes, weight_shapes
 from ipulse_ops.validation import choice, whole

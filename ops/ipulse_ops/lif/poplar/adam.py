@@ -8,7 +8,8 @@ import numpy as np
 
 from ipulse_core.ipu import MK2_TILES
 from ipulse_ops.lif.network import Network
-from ipulse_ops.lif.poplar.attributes import Placement, attributes_of
+from ipulse_ops.lif.placement import Placement
+from ipulse_ops.lif.poplar.attributes import attributes_of
 from ipulse_ops.lif.poplar.build import build
 from ipulse_ops.lif.weights import weight_shapes
 from poplar_emulator.custom_op import POISON, CustomOp

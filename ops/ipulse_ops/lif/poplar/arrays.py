@@ -9,13 +9,8 @@ import numpy as np
 from ipulse_core.ipu import API_LEVEL, MK2_TILES
 from ipulse_ops.lif.network import Network
 from ipulse_ops.lif.neuron_constants import current_scale, per_neuron, scale_by_decay
-from ipulse_ops.lif.poplar.attributes import (
-    CONSTANTS,
-    Placement,
-    Wanted,
-    attributes_of,
-    needs_seed,
-)
+from ipulse_ops.lif.placement import Placement
+from ipulse_ops.lif.poplar.attributes import CONSTANTS, Wanted, attributes_of, needs_seed
 from ipulse_ops.lif.poplar.build import build
 from ipulse_ops.lif.poplar.outputs import output_specs, output_type
 from ipulse_ops.lif.reference.trace import ConstantGradients, Gradients

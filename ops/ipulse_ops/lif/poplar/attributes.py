@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import List, Optional
+from typing import List
 
 import numpy as np
 
 from ipulse_core.ipu import MOST_SENDERS
 from ipulse_core.spec.conv_geometry import ConvGeometry
-from ipulse_ops.conv.geometry_attribute import geometry_attribute
-from ipulse_ops.conv.layer import ConvLIF
+from ipulse_ops.lif.conv_geometry import geometry_attribute
+from ipulse_ops.lif.conv_layer import ConvLIF
 from ipulse_ops.lif.network import LIF, Layer, Network
+from ipulse_ops.lif.placement import Placement
 from ipulse_ops.surrogate import SURROGATES, Surrogate, Table
 
-MAPPINGS = ("capacity", "neurons", "linear")
-SPLITS = ("layers", "neurons")
 # Constants of a layer behind decay and scale, as far as it has them, in the order of the inputs.
 CONSTANTS = (
     *("synapse_decay", "threshold", "adaptation_strength", "adaptation_decay", "second_threshold"),
@@ -27,32 +26,6 @@ class UnsupportedNetwork(ValueError):
     """The Poplar op does not support this network."""
 
     code = "unsupported_network"
-
-
-@dataclass(frozen=True)
-class Placement:
-    """The mapping of a network to tiles and IPUs.
-
-    mapping: "capacity" balances the tiles by the slots that enter their neurons, "neurons" by the
-        number of neurons; "linear" distributes every layer over all tiles.
-    ipus: number of IPUs.
-    split: "layers" maps each layer to one IPU; "neurons" maps a range of each layer's neurons to
-        each IPU; None is "layers" if there is a layer for each IPU, else "neurons".
-
-    Raises ValueError if a field is out of range.
-    """
-
-    mapping: str = "capacity"
-    ipus: int = 1
-    split: Optional[str] = None
-
-    def __post_init__(self) -> None:
-        if self.mapping not in MAPPINGS:
-            raise ValueError(f"mapping must be {', '.join(MAPPINGS)}; got {self.mapping}")
-        if self.ipus < 1:
-            raise ValueError(f"ipus must be at least 1; got {self.ipus}")
-        if self.split not in (None, *SPLITS):
-            raise ValueError(f"split must be {', '.join(SPLITS)} or None; got {self.split}")
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ import numpy as np
 import tensorflow as tf
 
 from ipulse_core.spec.conv_geometry import ConvGeometry
-from ipulse_ops.conv.layer import ConvLIF
+from ipulse_ops.lif.conv_layer import ConvLIF
 from ipulse_ops.lif.poplar.attributes import conv_lif_attributes, geometry_word
 from ipulse_ops.lif.poplar.sources import BuiltOp
 from ipulse_ops.lif.poplar.step_ops import run_small_op

@@ -7,7 +7,8 @@ from math import prod
 from typing import List, Tuple
 
 from ipulse_ops.lif.network import LIF, Network
-from ipulse_ops.lif.poplar.attributes import Placement, Wanted, ranges_of
+from ipulse_ops.lif.placement import Placement
+from ipulse_ops.lif.poplar.attributes import Wanted, ranges_of
 from ipulse_ops.lif.poplar.library_report import library_report
 
 RESET_BITS = 24  # samples per float of the resets

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import List, Sequence, Tuple
 
 from ipulse_core.spec.conv_geometry import ConvGeometry
-from ipulse_ops.conv.layer import ConvLIF
+from ipulse_ops.lif.conv_layer import ConvLIF
 from ipulse_ops.lif.poplar.attributes import conv_lif_attributes, geometry_word, surrogate_word
 from ipulse_ops.lif.poplar.build import build
 from ipulse_ops.surrogate import SuperSpike, Surrogate

@@ -7,7 +7,8 @@ from typing import Any, Dict
 
 from ipulse_core.ipu import MK2_TILES
 from ipulse_ops.lif.network import Network
-from ipulse_ops.lif.poplar.attributes import Placement, attributes_of
+from ipulse_ops.lif.placement import Placement
+from ipulse_ops.lif.poplar.attributes import attributes_of
 from ipulse_ops.lif.poplar.library_report import library_report
 
 

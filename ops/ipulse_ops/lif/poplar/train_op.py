@@ -8,13 +8,8 @@ from typing import Any, List, Mapping, NamedTuple, Optional, Sequence
 import tensorflow as tf
 
 from ipulse_ops.lif.network import LeakyReadout, Network
-from ipulse_ops.lif.poplar.attributes import (
-    Placement,
-    UnsupportedNetwork,
-    Wanted,
-    attributes_of,
-    states_of,
-)
+from ipulse_ops.lif.placement import Placement
+from ipulse_ops.lif.poplar.attributes import UnsupportedNetwork, Wanted, attributes_of, states_of
 from ipulse_ops.lif.poplar.outputs import output_specs, output_type, steps_between_checkpoints
 from ipulse_ops.lif.poplar.sources import BuiltOp
 from ipulse_ops.lif.poplar.user_op import PrecompiledUserOp, entering, outputs_of

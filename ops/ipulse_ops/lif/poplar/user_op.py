@@ -9,13 +9,8 @@ import tensorflow as tf
 
 from ipulse_ops.lif.constant_tensors import LayerTensors, constant_tensors
 from ipulse_ops.lif.network import Layer, Network
-from ipulse_ops.lif.poplar.attributes import (
-    CONSTANTS,
-    Placement,
-    Wanted,
-    attributes_of,
-    needs_seed,
-)
+from ipulse_ops.lif.placement import Placement
+from ipulse_ops.lif.poplar.attributes import CONSTANTS, Wanted, attributes_of, needs_seed
 from ipulse_ops.lif.poplar.outputs import output_specs, output_type, steps_between_checkpoints
 from ipulse_ops.lif.poplar.sources import BuiltOp
 from ipulse_ops.lif.run_options import LIFOutputs

@@ -14,10 +14,10 @@ from ipulse_ops.lif.network import Layer, Network
 from ipulse_ops.lif.reference import network_pass as reference
 from ipulse_ops.lif.reference.trace import Trace
 from ipulse_ops.lif.run_options import LIFOutputs, RunOptions
+from ipulse_ops.lif.weight_types import rounded
 from ipulse_ops.lif.weights import weight_shapes
 from ipulse_ops.reference.dropout import scale_of
 from ipulse_ops.sparse.seed import word64
-from ipulse_ops.training.weight_types import rounded
 
 Arrays = Tuple[np.ndarray, ...]
 FIRST = 4  # of the weights among the arrays of a call: behind ids, counts and two seeds

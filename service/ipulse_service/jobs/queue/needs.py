@@ -12,7 +12,7 @@ from ipulse.spec import AnySpec, DigitsData, ExperimentSpec, NpzData, PoplarProg
 from ipulse_core import strict_json
 from ipulse_core.capabilities import COMPILER, H5PY, KERNELS, NIR, SANDBOX, SCIKIT_LEARN
 from ipulse_core.data_sets import key_of
-from ipulse_core.op_manifest.layer import op_layers
+from ipulse_core.spec.custom_ops import op_layers
 from ipulse_core.spec.neuron_packages import package_names
 from ipulse_service.jobs.job import JobRow
 

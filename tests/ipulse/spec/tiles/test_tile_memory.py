@@ -11,8 +11,9 @@ from ipulse.spec.tile_fit import FACTOR, DoesNotFit, check_fit, tile_fit
 from ipulse_core.spec.tile_memory import TILE_BYTES, predict
 from ipulse_core.spec.tile_placement import TileLayer, TileNetwork, place_neurons, sample_tile
 from ipulse_ops.lif.network import LIF, LeakyReadout, Network
+from ipulse_ops.lif.placement import Placement
 from ipulse_ops.lif.poplar.arrays import PoplarLIF
-from ipulse_ops.lif.poplar.attributes import Placement, Wanted
+from ipulse_ops.lif.poplar.attributes import Wanted
 from ipulse_ops.lif.poplar.outputs import steps_between_checkpoints
 from ipulse_ops.lif.poplar.tile_plan import tile_plan
 from poplar_emulator.custom_op import CustomOpError

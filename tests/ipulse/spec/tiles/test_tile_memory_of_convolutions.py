@@ -6,7 +6,7 @@ import pytest
 
 from ipulse_core.spec.conv_geometry import Planes, conv_geometry
 from ipulse_core.spec.conv_memory import TileConvolution, predict_convolution, predict_pool
-from ipulse_ops.conv.layer import ConvLIF
+from ipulse_ops.lif.conv_layer import ConvLIF
 from ipulse_ops.lif.poplar.sparse_ops import conv_lif_op, pooled_spikes_op
 from poplar_emulator.custom_op import CustomOp
 

@@ -8,8 +8,8 @@ import pytest
 import tensorflow as tf
 
 from ipulse_core.spec.conv_geometry import Planes, conv_geometry
-from ipulse_ops.conv.layer import ConvLIF
 from ipulse_ops.conv.tensorflow_op import run_conv
+from ipulse_ops.lif.conv_layer import ConvLIF
 from ipulse_ops.lif.poplar import attributes
 from ipulse_ops.lif.poplar.sparse_ops import conv_lif_op
 from ipulse_ops.surrogate import Exponential

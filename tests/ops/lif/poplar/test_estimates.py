@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 from ipulse_ops.lif.network import LIF, LeakyReadout, Network
+from ipulse_ops.lif.placement import Placement
 from ipulse_ops.lif.poplar.adam import AdamState, PoplarAdam
 from ipulse_ops.lif.poplar.arrays import PoplarLIF
-from ipulse_ops.lif.poplar.attributes import Placement, Wanted
+from ipulse_ops.lif.poplar.attributes import Wanted
 from tests.ops.strategies import random_problem
 
 FACTOR = 1.75  # of a compute set that takes more than a start

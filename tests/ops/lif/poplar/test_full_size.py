@@ -13,8 +13,9 @@ import numpy as np
 import pytest
 
 from ipulse_ops.lif.network import LIF, LeakyReadout, Network
+from ipulse_ops.lif.placement import Placement
 from ipulse_ops.lif.poplar.arrays import PoplarLIF
-from ipulse_ops.lif.poplar.attributes import Placement, Wanted
+from ipulse_ops.lif.poplar.attributes import Wanted
 from ipulse_ops.lif.reference import network_pass as reference
 from ipulse_ops.lif.weights import weight_shapes
 from tests.ops.strategies import Problem

@@ -12,7 +12,8 @@ import pytest
 from hypothesis import given, settings
 
 from ipulse_ops.lif.network import LIF, LeakyReadout, Network
-from ipulse_ops.lif.poplar.attributes import Placement, Wanted
+from ipulse_ops.lif.placement import Placement
+from ipulse_ops.lif.poplar.attributes import Wanted
 from ipulse_ops.lif.reference import dynamics
 from tests.ops.lif.poplar.variants import (
     assert_bit_equal,

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from ipulse_ops.lif.network import LIF, LeakyReadout, Network
-from ipulse_ops.lif.poplar.attributes import MAPPINGS, SPLITS, Placement, UnsupportedNetwork
+from ipulse_ops.lif.placement import MAPPINGS, SPLITS, Placement
+from ipulse_ops.lif.poplar.attributes import UnsupportedNetwork
 from ipulse_ops.lif.poplar.tile_plan import tile_plan
 from tests.ops.lif.poplar.test_network import network_of
 from tests.ops.lif.poplar.variants import (

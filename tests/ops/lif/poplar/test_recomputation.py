@@ -10,8 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ipulse_ops.lif.network import LIF, LeakyReadout, Network
+from ipulse_ops.lif.placement import Placement
 from ipulse_ops.lif.poplar.arrays import PoplarRun
-from ipulse_ops.lif.poplar.attributes import Placement, Wanted, attributes_of
+from ipulse_ops.lif.poplar.attributes import Wanted, attributes_of
 from ipulse_ops.lif.poplar.outputs import output_names, output_specs, steps_between_checkpoints
 from ipulse_ops.lif.reference.trace import Gradients
 from tests.ops.lif.poplar.variants import compiled, op_problems, split_over

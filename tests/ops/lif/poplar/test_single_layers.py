@@ -9,7 +9,8 @@ import pytest
 
 from ipulse_ops.keras import MultiLIF
 from ipulse_ops.lif.network import LIF, Network
-from ipulse_ops.lif.poplar.attributes import Placement, UnsupportedNetwork
+from ipulse_ops.lif.placement import Placement
+from ipulse_ops.lif.poplar.attributes import UnsupportedNetwork
 from ipulse_ops.lif.run_options import RunOptions
 from ipulse_ops.lif.tensorflow_op import run_network
 from tests.ops.lif import test_connection_delays

@@ -9,8 +9,8 @@ import numpy as np
 from hypothesis import strategies as st
 
 from ipulse_ops.lif.network import LIF
+from ipulse_ops.lif.placement import Placement
 from ipulse_ops.lif.poplar.arrays import PoplarLIF, PoplarRun
-from ipulse_ops.lif.poplar.attributes import Placement
 from ipulse_ops.lif.reference import network_pass as reference
 from ipulse_ops.lif.reference.trace import Trace
 from tests.ops.strategies import Problem, problems

@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from typing import Callable, Dict, Iterator
 
 from ipulse_core.events import CheckpointEvent, PhaseEvent
-from ipulse_core.op_manifest.layer import op_layers
 from ipulse_core.sandbox.bubblewrap import CONFINED
+from ipulse_core.spec.custom_ops import op_layers
 from ipulse_core.states import Phase
 from ipulse_worker.runner.attempts.artifacts import Artifacts
 from ipulse_worker.runner.attempts.context import AttemptContext

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any, Dict, Iterable, List, Optional, Sequence,
 
 from ipulse_core.spec.single_layers import programs_of
 from ipulse_core.spec.stretches import stretches_of
-from ipulse_ops.equations.neurons import EquationsNeurons
 from ipulse_ops.keras.convolutions.conv_network import ConvNetwork
+from ipulse_ops.keras.equations_neurons import EquationsNeurons
 from ipulse_worker.runner.devices.description import Log
 from ipulse_worker.runner.model.op_network import OpNetwork
 from ipulse_worker.runner.profile.merged_profile import (

@@ -19,8 +19,8 @@ from ipulse_core.spec.derived_values import (
 from ipulse_core.spec.part_layers import part_layers, part_name
 from ipulse_core.spec.start_weights import CONSTANTS, layer_names
 from ipulse_ops.lif.network import Network
+from ipulse_ops.lif.weight_types import rounded
 from ipulse_ops.training.standardised_weights import deviation_of
-from ipulse_ops.training.weight_types import rounded
 from ipulse_worker.runner.data import Dataset
 from ipulse_worker.runner.model.arrays_in_use import (
     DEVIATION,

@@ -14,13 +14,14 @@ from ipulse_core.spec.conv_layers import (
 from ipulse_core.spec.derived_values import input_delays
 from ipulse_core.spec.part_layers import part_layers
 from ipulse_core.spec.stretches import Stretch, delays_to, runs_in_parts, stretches_of
-from ipulse_ops.equations.keras_layer import EquationsConvolution, EquationsLayer
 from ipulse_ops.keras import LIFReadout, MultiLIF
 from ipulse_ops.keras.convolutions.conv_network import ConvNetwork
 from ipulse_ops.keras.convolutions.convolution import Convolution
+from ipulse_ops.keras.equations_layer import EquationsConvolution, EquationsLayer
 from ipulse_ops.keras.part_network import OnPart
 from ipulse_ops.lif.network import Network
-from ipulse_ops.lif.poplar.attributes import Placement, split_of
+from ipulse_ops.lif.placement import Placement
+from ipulse_ops.lif.poplar.attributes import split_of
 from ipulse_ops.neuron_package.keras_layer import PackageLayer
 from ipulse_worker.runner.model.arrays_in_use import is_standardised, rule_of
 from ipulse_worker.runner.model.equations import equations_of

@@ -22,7 +22,7 @@ from ipulse_core.spec.derived_values import (
 )
 from ipulse_core.spec.part_layers import part_layers
 from ipulse_core.spec.stretches import Stretch, delay_within
-from ipulse_ops.conv.layer import ConvLIF
+from ipulse_ops.lif.conv_layer import ConvLIF
 from ipulse_ops.lif.network import LIF, Layer, Network
 from ipulse_ops.lif.neuron_constants import PerNeuron
 from ipulse_worker.runner.model.layers_of_spec import (

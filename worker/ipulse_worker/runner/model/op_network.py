@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any, List, Union
 
-from ipulse_ops.equations.keras_layer import EquationsConvolution, EquationsLayer
 from ipulse_ops.keras import LIFReadout, MultiLIF
 from ipulse_ops.keras.convolutions.convolution import Convolution
+from ipulse_ops.keras.equations_layer import EquationsConvolution, EquationsLayer
 from ipulse_ops.keras.part_network import PartNetwork
 from ipulse_worker.runner.model.ipu_op_layer import IPUOpLayer
 from ipulse_worker.runner.model.op_layer import OpLayer

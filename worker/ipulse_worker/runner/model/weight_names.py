@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, List, Optional
 
-from ipulse_core.op_manifest.layer import indexed_ops
 from ipulse_core.spec.conv_layers import (
     conv_layers,
 )
+from ipulse_core.spec.custom_ops import indexed_ops
 from ipulse_core.spec.derived_values import (
     spiking_layers,
 )

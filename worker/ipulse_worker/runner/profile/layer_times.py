@@ -6,8 +6,8 @@ from typing import Any, Dict, List, Optional
 
 import numpy as np
 
-from ipulse_core.op_manifest.layer import indexed_ops
 from ipulse_core.spec.conv_layers import conv_layers
+from ipulse_core.spec.custom_ops import indexed_ops
 from ipulse_core.spec.part_layers import part_layers
 from ipulse_core.spec.stretches import stretches_of
 from ipulse_ops.lif.cpu import abi, native

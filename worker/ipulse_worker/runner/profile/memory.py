@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Dict
 
 import numpy as np
 
-from ipulse_core.op_manifest.layer import is_op
 from ipulse_core.spec.conv_layers import is_conv
+from ipulse_core.spec.custom_ops import is_op
 from ipulse_core.spec.derived_values import input_channels
 from ipulse_core.spec.neuron_packages import has_package
 from ipulse_core.spec.part_layers import has_equations

@@ -8,7 +8,7 @@ import numpy as np
 import tensorflow as tf
 
 from ipulse_core.spec.stretches import Stretch
-from ipulse_ops.equations.keras_layer import EquationsLayer
+from ipulse_ops.keras.equations_layer import EquationsLayer
 from ipulse_ops.lif.cpu import native
 from ipulse_ops.lif.slot_lists import later
 from ipulse_worker.runner.model.op_network import OpNetwork

@@ -8,8 +8,8 @@ import numpy as np
 
 from ipulse_core.equations.loss import default_prediction, read_loss
 from ipulse_core.numbers import plain_number
-from ipulse_core.op_manifest.layer import is_op
 from ipulse_core.spec.conv_layers import conv_geometries, is_conv, senders_to_dense
+from ipulse_core.spec.custom_ops import is_op
 from ipulse_core.spec.derived_values import has_own_loss, spiking_layers
 from ipulse_core.spec.neuron_packages import has_package
 from ipulse_core.spec.part_layers import has_equations, is_part

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Dict, List, Optional, Sequence, Tuple
 
 import numpy as np
 
-from ipulse_core.op_manifest.layer import is_op
+from ipulse_core.spec.custom_ops import is_op
 from ipulse_core.spec.neuron_packages import has_package
 from ipulse_core.spec.part_layers import has_equations
 from ipulse_worker.runner.model.weight_names import spiking_names

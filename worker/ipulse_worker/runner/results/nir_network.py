@@ -23,7 +23,7 @@ from ipulse_core.spec.conv_geometry import Planes
 from ipulse_core.spec.conv_layers import conv_geometries, hidden_sizes, input_scale, planes_of
 from ipulse_core.spec.derived_values import class_count, input_channels
 from ipulse_core.spec.nir_targets import ONE_THRESHOLD, SMALLEST_THRESHOLD
-from ipulse_ops.training.weight_types import rounded
+from ipulse_ops.lif.weight_types import rounded
 from ipulse_worker.runner.results.nir_delays import DelayNodes
 from ipulse_worker.runner.results.nir_dialects import (
     ALMOST_1,

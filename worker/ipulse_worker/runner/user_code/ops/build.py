@@ -16,9 +16,9 @@ from ipulse_core.build_cache.op_builds import OpBuilds, hold, limits_of_op_build
 from ipulse_core.build_cache.progress import ProgressCallback
 from ipulse_core.build_cache.toolchain import compiler, version_of
 from ipulse_core.build_cache.unused_builds import mark_used
-from ipulse_core.op_manifest.layer import OpReference
 from ipulse_core.op_manifest.manifest import OpManifest
 from ipulse_core.sandbox.sandbox import Sandbox
+from ipulse_core.spec.custom_ops import OpReference
 from ipulse_core.states import Reason
 from ipulse_worker.runner.user_code.compilation import PACKAGE, FirstError, compile_in_sandbox
 from ipulse_worker.runner.user_code.failure import ProgramFailure

@@ -11,7 +11,8 @@ import numpy as np
 from ipulse_core.build_cache.progress import ProgressCallback
 from ipulse_core.errors import InvalidSpec
 from ipulse_core.events import LogEvent
-from ipulse_core.op_manifest.layer import (
+from ipulse_core.op_manifest.weights import OpWeight
+from ipulse_core.spec.custom_ops import (
     OpReference,
     Shape,
     indexed_ops,
@@ -19,7 +20,6 @@ from ipulse_core.op_manifest.layer import (
     network_problems,
     op_names,
 )
-from ipulse_core.op_manifest.weights import OpWeight
 from ipulse_worker.runner.user_code.ops.process import Arrays
 from ipulse_worker.runner.user_code.ops.sandboxed_op import SandboxedOp
 from ipulse_worker.runner.user_code.ops.user_op import UserOpFiles

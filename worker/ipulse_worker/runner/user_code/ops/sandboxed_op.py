@@ -13,13 +13,13 @@ from ipulse_core.build_cache.progress import ProgressCallback
 from ipulse_core.build_cache.toolchain import compiler
 from ipulse_core.errors import InvalidInput, Problem
 from ipulse_core.events import LogEvent
-from ipulse_core.op_manifest.layer import OpReference
 from ipulse_core.op_manifest.manifest import FILE
 from ipulse_core.op_manifest.reader import parse_manifest
 from ipulse_core.sandbox.bubblewrap import compiler_folders
 from ipulse_core.sandbox.python_path import python_folders
 from ipulse_core.sandbox.sandbox import Sandbox
 from ipulse_core.source_package import unpack_package
+from ipulse_core.spec.custom_ops import OpReference
 from ipulse_core.states import Reason
 from ipulse_worker.runner.user_code.compilation import PACKAGE, FirstError
 from ipulse_worker.runner.user_code.failure import ProgramFailure

@@ -51,7 +51,7 @@ struct ConvSite {
   unsigned channel, firstFilter;
 };
 
-/// The sizes in the order of ipulse_ops.conv.geometry_attribute.
+/// The sizes in the order of ipulse_ops.lif.conv_geometry.
 struct Convolution {
   explicit Convolution(const unsigned *sizes)
       : input{sizes[0], sizes[1]}, channels(sizes[2]), channelsFirst(sizes[3] != 0),

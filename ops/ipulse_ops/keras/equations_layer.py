@@ -10,8 +10,8 @@ import tensorflow as tf
 from ipulse_core.spec.conv_geometry import ConvGeometry
 from ipulse_ops.conv.spike_conv import spike_conv
 from ipulse_ops.equations.layer_equations import LayerEquations
-from ipulse_ops.equations.neurons import EquationsNeurons
 from ipulse_ops.keras.convolutions.convolution import PooledRun
+from ipulse_ops.keras.equations_neurons import EquationsNeurons
 from ipulse_ops.keras.single_layer import Spikes
 from ipulse_ops.lif.poplar.backends import conv_ops
 from ipulse_ops.sparse import pooled_spikes, spike_matmul
