@@ -10,7 +10,7 @@ import pytest
 from ipulse_ops.lif.cpu import abi, libraries
 from ipulse_ops.lif.network import MAX_DELAY
 
-HEADER = (libraries.SOURCES / "bindings" / "lif.h").read_text("utf-8")
+HEADER = (libraries.SOURCES / "interface" / "lif.h").read_text("utf-8")
 ENUMERATORS = {
     name: int(value)
     for body in re.findall(r"enum \w*\s*{(.*?)}", HEADER, re.DOTALL)

@@ -1,4 +1,4 @@
-#include "adam.h"
+#include "interface/adam.h"
 
 #include <cmath>
 #include <cstdio>

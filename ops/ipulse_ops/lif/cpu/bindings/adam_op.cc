@@ -1,5 +1,5 @@
 // Adam as a TensorFlow op: it changes the variables of all weights and moments in one pass.
-#include "adam.h"
+#include "interface/adam.h"
 
 // Words that TensorFlow 2.6 needs are deprecated in later releases.
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"

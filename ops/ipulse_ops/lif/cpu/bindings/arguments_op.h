@@ -2,7 +2,7 @@
 #ifndef IPULSE_OPS_LIF_CPU_ARGUMENTS_OP_H
 #define IPULSE_OPS_LIF_CPU_ARGUMENTS_OP_H
 
-#include "lif.h"
+#include "interface/lif.h"
 #include "shared_op.h"
 
 #include <string>

@@ -1,5 +1,5 @@
 // The C interface of convolutions: checks what it is given and picks a kernel.
-#include "conv.h"
+#include "interface/conv.h"
 
 #include <cmath>
 #include <exception>

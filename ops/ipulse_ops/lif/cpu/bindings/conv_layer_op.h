@@ -2,7 +2,7 @@
 #ifndef IPULSE_OPS_LIF_CPU_CONV_LAYER_OP_H
 #define IPULSE_OPS_LIF_CPU_CONV_LAYER_OP_H
 
-#include "conv.h"
+#include "interface/conv.h"
 #include "shared_op.h"
 
 #include <vector>

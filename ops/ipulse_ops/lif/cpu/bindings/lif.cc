@@ -1,5 +1,5 @@
 // The C interface: checks what it is given, picks a kernel, and keeps the time.
-#include "lif.h"
+#include "interface/lif.h"
 
 #include <algorithm>
 #include <atomic>
@@ -9,10 +9,10 @@
 #include <new>
 
 #include "kernels/word.h"
+#include "passes/checks.h"
+#include "passes/layout.h"
+#include "passes/phases.h"
 #include "passes/sequence.h"
-#include "support/checks.h"
-#include "support/layout.h"
-#include "support/phases.h"
 #include "support/pool.h"
 #include "support/rounding.h"
 
@@ -22,7 +22,7 @@ const Kernel &pick_kernel(uint64_t arch) {
 #define LIF_KERNEL(name, needs)                                                                    \
   if ((arch & (needs)) == (needs))                                                                 \
     return kernel_##name();
-#include "kernels/instruction_sets/kernels.inc"
+#include "kernels/kernels.inc"
 #undef LIF_KERNEL
   return kernel_scalar();
 }
@@ -36,7 +36,7 @@ struct Listed {
 
 const Listed LISTED[] = {
 #define LIF_KERNEL(name, arch) {#name, arch},
-#include "kernels/instruction_sets/kernels.inc"
+#include "kernels/kernels.inc"
 #undef LIF_KERNEL
 };
 

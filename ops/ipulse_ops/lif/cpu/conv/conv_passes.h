@@ -3,7 +3,7 @@
 #ifndef IPULSE_OPS_LIF_CPU_CONV_PASSES_H
 #define IPULSE_OPS_LIF_CPU_CONV_PASSES_H
 
-#include "bindings/conv.h"
+#include "interface/conv.h"
 #include "kernels/kernel.h"
 
 namespace lif {

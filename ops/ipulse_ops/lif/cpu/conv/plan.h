@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "conv_kernel.h"
+#include "kernels/arguments/conv.h"
 
 namespace lif {
 

@@ -6,12 +6,12 @@
 
 #include <cstdint>
 
-#include "arguments/backward.h"
-#include "arguments/forward.h"
-#include "arguments/products.h"
-#include "bindings/lif.h"
-#include "conv/conv_kernel.h"
-#include "instruction_sets/arch.h"
+#include "arch.h"
+#include "interface/lif.h"
+#include "kernels/arguments/backward.h"
+#include "kernels/arguments/conv.h"
+#include "kernels/arguments/forward.h"
+#include "kernels/arguments/products.h"
 
 namespace lif {
 
@@ -53,7 +53,7 @@ struct Kernel {
 };
 
 #define LIF_KERNEL(name, arch) const Kernel &kernel_##name();
-#include "instruction_sets/kernels.inc"
+#include "kernels.inc"
 #undef LIF_KERNEL
 
 // The first kernel of the list that needs no feature outside the mask.

@@ -2,7 +2,7 @@
 #ifndef IPULSE_OPS_LIF_CPU_PANEL_BACKWARD_H
 #define IPULSE_OPS_LIF_CPU_PANEL_BACKWARD_H
 
-#include "support/bits.h"
+#include "bits.h"
 #include "vectors.h"
 
 namespace {

@@ -2,7 +2,7 @@
 #ifndef IPULSE_OPS_LIF_CPU_SLOTS_H
 #define IPULSE_OPS_LIF_CPU_SLOTS_H
 
-#include "support/bits.h"
+#include "bits.h"
 
 namespace {
 

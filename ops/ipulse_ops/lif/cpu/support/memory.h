@@ -8,7 +8,7 @@
 #include <new>
 #include <type_traits>
 
-#include "bindings/lif.h"
+#include "interface/lif.h"
 
 namespace lif {
 

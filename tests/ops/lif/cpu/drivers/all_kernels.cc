@@ -7,8 +7,8 @@
 #include <new>
 #include <vector>
 
-#include "bindings/adam.h"
 #include "conv_cases.h"
+#include "interface/adam.h"
 #include "network_cases.h"
 #include "support/pool.h"
 

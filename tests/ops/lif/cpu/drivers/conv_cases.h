@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <vector>
 
-#include "bindings/conv.h"
+#include "interface/conv.h"
 
 struct ConvCase {
   int steps, batch, threads;

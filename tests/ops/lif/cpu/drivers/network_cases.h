@@ -10,7 +10,7 @@
 #include <deque>
 #include <vector>
 
-#include "bindings/lif.h"
+#include "interface/lif.h"
 
 inline unsigned state = 1; // of the random numbers
 

@@ -16,7 +16,7 @@
 
 #include <cstdint>
 
-#include "bindings/lif.h"
+#include "interface/lif.h"
 
 namespace lif {
 

@@ -1,10 +1,10 @@
 // The backward pass, from the readout to the first layer, each over the whole sequence. Every sum
 // has one order, by sample, then step, for any number of threads and any groups of samples.
 #include "layer_backward.h"
+#include "passes/phases.h"
 #include "passes/sequence.h"
 #include "readout_backward.h"
 #include "sample_group.h"
-#include "support/phases.h"
 #include "support/pool.h"
 #include "weight_sums.h"
 

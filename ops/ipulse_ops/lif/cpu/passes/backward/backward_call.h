@@ -5,7 +5,7 @@
 #include <functional>
 #include <vector>
 
-#include "support/layout.h"
+#include "passes/layout.h"
 
 namespace lif {
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "support/layout.h"
+#include "passes/layout.h"
 #include "support/pool.h"
 
 namespace lif {

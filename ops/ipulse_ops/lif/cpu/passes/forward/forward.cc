@@ -3,8 +3,8 @@
 // stay in cache for all samples, unless a step needs to know all neurons of the step before.
 #include "layer_slots.h"
 #include "packed_layer.h"
+#include "passes/phases.h"
 #include "passes/sequence.h"
-#include "support/phases.h"
 #include "support/pool.h"
 
 #include <algorithm>

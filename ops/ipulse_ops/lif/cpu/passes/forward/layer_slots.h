@@ -4,8 +4,8 @@
 
 #include <vector>
 
+#include "passes/layout.h"
 #include "spikes.h"
-#include "support/layout.h"
 
 namespace lif {
 

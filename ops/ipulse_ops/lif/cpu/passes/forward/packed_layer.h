@@ -2,8 +2,8 @@
 #ifndef IPULSE_OPS_LIF_CPU_PACKED_LAYER_H
 #define IPULSE_OPS_LIF_CPU_PACKED_LAYER_H
 
+#include "passes/layout.h"
 #include "spikes.h"
-#include "support/layout.h"
 #include "support/pool.h"
 
 namespace lif {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "bindings/lif.h"
+#include "interface/lif.h"
 #include "kernels/word.h"
 
 namespace lif {

@@ -2,7 +2,7 @@
 
 #include <atomic>
 
-#include "support/checks.h"
+#include "passes/checks.h"
 #include "support/pool.h"
 
 namespace lif {

@@ -10,8 +10,8 @@
 
 #include <algorithm>
 
-#include "seven_products.h"
-#include "support/layout.h"
+#include "kernels/seven_products.h"
+#include "passes/layout.h"
 #include "support/pool.h"
 
 namespace lif {

@@ -4,7 +4,7 @@
 #include <stdexcept>
 
 #include "layout.h"
-#include "passes/sequence.h"
+#include "sequence.h"
 
 namespace lif {
 namespace {

@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-#include "bindings/conv.h"
+#include "interface/conv.h"
 
 namespace lif {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "kernels/kernel.h"
-#include "memory.h"
+#include "support/memory.h"
 
 namespace lif {
 

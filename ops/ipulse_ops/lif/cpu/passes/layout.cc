@@ -4,7 +4,7 @@
 #include <cstring>
 #include <limits>
 
-#include "pool.h"
+#include "support/pool.h"
 
 namespace lif {
 

@@ -3,7 +3,7 @@
 #define IPULSE_OPS_LIF_CPU_CHECKS_H
 
 #include "kernels/kernel.h"
-#include "message.h"
+#include "support/message.h"
 
 namespace lif {
 

@@ -2,11 +2,11 @@
 #ifndef IPULSE_OPS_LIF_CPU_CONV_LOOPS_H
 #define IPULSE_OPS_LIF_CPU_CONV_LOOPS_H
 
-#include "conv_kernel.h"
 #include "crowded_loops.h"
 #include "dense_gather.h"
-#include "kernels/surrogate.h"
-#include "kernels/vectors.h"
+#include "kernels/arguments/conv.h"
+#include "surrogate.h"
+#include "vectors.h"
 
 namespace {
 

@@ -2,8 +2,8 @@
 #ifndef IPULSE_OPS_LIF_CPU_BITS_H
 #define IPULSE_OPS_LIF_CPU_BITS_H
 
-#include "kernels/vectors.h"
-#include "kernels/word.h"
+#include "vectors.h"
+#include "word.h"
 
 namespace {
 

@@ -2,8 +2,8 @@
 #ifndef IPULSE_OPS_LIF_CPU_CONV_DENSE_GATHER_H
 #define IPULSE_OPS_LIF_CPU_CONV_DENSE_GATHER_H
 
-#include "conv_kernel.h"
-#include "kernels/vectors.h"
+#include "kernels/arguments/conv.h"
+#include "vectors.h"
 
 namespace {
 

@@ -5,8 +5,8 @@
 
 #include <algorithm>
 
-#include "conv_kernel.h"
-#include "kernels/vectors.h"
+#include "kernels/arguments/conv.h"
+#include "vectors.h"
 
 namespace {
 

@@ -2,8 +2,8 @@
 #ifndef IPULSE_OPS_LIF_CPU_BLOCKS_H
 #define IPULSE_OPS_LIF_CPU_BLOCKS_H
 
-#include "kernels/vectors.h"
 #include "seven_products.h"
+#include "vectors.h"
 
 namespace {
 
