@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ipulse.documentation.spec_sections import Section, program_sections, spec_sections
 from ipulse.spec import MAX_STATE, MAX_SYNAPSES
 from ipulse.spec.document.example import example_path
+from ipulse.spec_sections import Section, program_sections, spec_sections
 
 _HEAD = f"""\
 # The experiment spec

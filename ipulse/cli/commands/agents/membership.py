@@ -91,7 +91,7 @@ def join_service(
     `ipulse agent token` on the service's machine prints this command with its arguments. The agent
     opens one kind of connection: HTTPS to the service. Later, `ipulse agent run` starts it again.
     """
-    from ipulse.stack import joining  # other commands need not import it
+    from ipulse.client import joining  # other commands need not import it
     from ipulse.stack.running_agent import require_agent
 
     require_agent()
@@ -130,7 +130,7 @@ def run_joined(
 
 def leave_service(home: AgentHomePath = None, yes: Yes = False, as_json: AsJSON = False) -> Exit:
     """Leave the service: it forgets this machine's agent. Stop the agent first."""
-    from ipulse.stack import joining
+    from ipulse.client import joining
     from ipulse.stack.agent_home import Membership
 
     with _opened(home) as folder:

@@ -14,7 +14,7 @@ from ipulse.cli.exits import Exit
 from ipulse.cli.newest_job import find_newest
 from ipulse.cli.options import Address, AsJSON, JobId, addressed
 from ipulse.cli.terminal import console, emit, show
-from ipulse.documentation.spec_sections import FieldRow, Section, program_sections, spec_sections
+from ipulse.spec_sections import FieldRow, Section, program_sections, spec_sections
 from ipulse_core.errors import InvalidInput, Problem
 
 

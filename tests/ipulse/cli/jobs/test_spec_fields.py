@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ipulse.documentation.spec_sections import program_sections, spec_sections
+from ipulse.spec_sections import program_sections, spec_sections
 from tests.ipulse.cli.conftest import Run
 
 
