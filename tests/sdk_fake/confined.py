@@ -13,7 +13,7 @@ if __name__ == "__main__":
     sys.path.insert(0, str(ROOT))
     import pytest
 
-    from ipulse_worker.runner import confined_process as process
+    from ipulse_worker.runner import sandboxed_process as process
     from tests import ipu_fake
 
     ipu_fake.install(pytest.MonkeyPatch()).checks_with_xla = False

@@ -1,4 +1,4 @@
-"""A sandboxed process that answers requests on two pipes until it is ended."""
+"""A process in a sandbox: how it starts, is watched and ends, and how it answers requests."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import subprocess  # runs the sandbox
 import time
 from contextlib import suppress
 from pathlib import Path
-from typing import Callable, Dict, List, NamedTuple, Optional, Union
+from typing import IO, Callable, Dict, List, NamedTuple, Optional, Sequence, Union
 
 from ipulse_core.events import LogEvent
 from ipulse_core.sandbox.cgroup import ControlGroup
@@ -47,7 +47,67 @@ class ProcessEnded(Exception):
 
 
 class SandboxedProcess:
-    """The two ends of the pipes; everything that arrives is to be mistrusted."""
+    """One process: its output becomes lines of the log, and it ends where it exceeds its limits."""
+
+    def __init__(
+        self,
+        prepared: PreparedCommand,
+        limits: SandboxLimits,
+        log: Callable[[LogEvent], None],
+        check: Callable[[], None],
+        stdin: Union[int, IO[bytes]] = subprocess.DEVNULL,
+        ends: Sequence[int] = (),
+        directory: Optional[Path] = None,
+    ) -> None:
+        """Start the command.
+
+        Args:
+            prepared: the command; its group is removed with the process.
+            limits: of all its processes together.
+            log: receives the output.
+            check: raises an error if the attempt was cancelled; the process is then ended.
+            stdin: its standard input.
+            ends: of pipes, that it inherits; their numbers are added to its arguments. A signal to
+                the group of this process does not reach one that has them: a cancelled training may
+                still need it for its last step.
+            directory: where it starts, if it is not in a sandbox.
+        """
+        try:
+            self._process = subprocess.Popen(  # noqa: S603 (in a sandbox)
+                [*prepared.command, *map(str, ends)],
+                env=prepared.environment,
+                stdin=stdin,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                pass_fds=[*prepared.descriptors, *ends],
+                cwd=None if directory is None else str(directory),
+                start_new_session=bool(ends),
+            )
+        except BaseException:
+            prepared.discard()
+            raise
+        self.watch = LimitWatch(self._process.pid, limits, check, prepared.group)
+        self._threads = [
+            log_lines(self._process.stdout, "stdout", log),
+            log_lines(self._process.stderr, "stderr", log),
+        ]
+
+    def wait(self, seconds: Optional[float] = None) -> int:
+        """Return the exit status. Raises TimeoutExpired."""
+        return self._process.wait(seconds)
+
+    def end(self) -> None:
+        """End it and everything that it started, and log its last output."""
+        self.watch.stop()
+        if self._process.poll() is None:
+            kill_tree(self._process.pid)
+        self._process.wait()
+        for thread in self._threads:
+            thread.join(JOIN_SECONDS)
+
+
+class AnsweringProcess:
+    """A process that answers requests on two pipes; all that arrives is to be mistrusted."""
 
     def __init__(
         self,
@@ -56,11 +116,7 @@ class SandboxedProcess:
         log: Callable[[LogEvent], None],
         directory: Optional[Path],
     ) -> None:
-        """Start the command; the numbers of its ends of the pipes are added to its arguments.
-
-        A signal to the group of this process does not reach it: a cancelled training may still
-        need it for its last step.
-        """
+        """Start the command; the numbers of its ends of the pipes are added to its arguments."""
         reads, self._write_end = os.pipe()
         self._read_end, writes = os.pipe()
         with suppress(OSError):  # not more than the machine allows
@@ -68,29 +124,21 @@ class SandboxedProcess:
                 fcntl.fcntl(end, getattr(fcntl, "F_SETPIPE_SZ", 1031), _PIPE_BYTES)
         os.set_blocking(self._write_end, False)
         try:
-            self._process = subprocess.Popen(  # noqa: S603 (in a sandbox)
-                [*prepared.command, str(reads), str(writes)],
-                env=prepared.environment,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                pass_fds=[*prepared.descriptors, reads, writes],
-                cwd=None if directory is None else str(directory),
-                start_new_session=True,
+            self._process = SandboxedProcess(
+                prepared,
+                limits,
+                log,
+                lambda: None,
+                ends=(reads, writes),
+                directory=directory,
             )
         except BaseException:
             os.close(self._write_end)
             os.close(self._read_end)
-            prepared.discard()
             raise
         finally:
             os.close(reads)
             os.close(writes)
-        self._watch = LimitWatch(self._process.pid, limits, lambda: None, prepared.group)
-        self._threads = [
-            log_lines(self._process.stdout, "stdout", log),
-            log_lines(self._process.stderr, "stderr", log),
-        ]
 
     def send(self, data: Union[bytes, memoryview], deadline: float) -> None:
         """Write all bytes. Raises ProcessEnded."""
@@ -104,28 +152,18 @@ class SandboxedProcess:
             except BrokenPipeError:
                 raise self._ended() from None
 
-    def receive(self, into: Union[bytearray, memoryview], deadline: float) -> None:
-        """Fill a buffer. Raises ProcessEnded."""
-        left = memoryview(into)
-        while left:
-            self._wait(self._read_end, select.POLLIN, deadline)
-            count = os.readv(self._read_end, [left[:_PIPE_BYTES]])
-            if not count:
-                raise self._ended()
-            left = left[count:]
+    def receive(
+        self, into: memoryview, deadline: float, idle: Callable[[], None] = lambda: None
+    ) -> int:
+        """Read some bytes into a buffer and return how many, at least one. Raises ProcessEnded.
 
-    def read(self, seconds: float) -> Optional[bytes]:
-        """Return what has arrived, None if nothing did in time. Raises ProcessEnded."""
-        poll = select.poll()
-        poll.register(self._read_end, select.POLLIN)
-        if not poll.poll(seconds * 1000):
-            if self._watch.exceeded:
-                raise self._ended()
-            return None
-        data = os.read(self._read_end, _PIPE_BYTES)
-        if not data:
+        `idle` is called again and again until they are there, and once in any case.
+        """
+        self._wait(self._read_end, select.POLLIN, deadline, idle)
+        count = os.readv(self._read_end, [into[:_PIPE_BYTES]])
+        if not count:
             raise self._ended()
-        return data
+        return count
 
     def close(self) -> None:
         """End the process and everything that it started."""
@@ -134,27 +172,30 @@ class SandboxedProcess:
         os.close(self._write_end)  # it ends when there are no more requests
         with suppress(subprocess.TimeoutExpired):
             self._process.wait(GRACE_SECONDS)
-        self._watch.stop()
-        if self._process.poll() is None:
-            kill_tree(self._process.pid)
-        self._process.wait()
+        self._process.end()
         os.close(self._read_end)
         self._write_end = self._read_end = -1
-        for thread in self._threads:
-            thread.join(JOIN_SECONDS)
 
-    def _wait(self, descriptor: int, event: int, deadline: float) -> None:
+    def _wait(
+        self,
+        descriptor: int,
+        event: int,
+        deadline: float,
+        idle: Callable[[], None] = lambda: None,
+    ) -> None:
         poll = select.poll()
         poll.register(descriptor, event)
         is_ready = False
         while not is_ready:
             # Also asked while bytes arrive: they might come one by one, without an end.
-            if self._watch.exceeded or time.monotonic() > deadline:
+            if self._process.watch.exceeded or time.monotonic() > deadline:
                 raise self._ended(is_late=True)
+            idle()
             is_ready = bool(poll.poll(_POLL_SECONDS * 1000))
 
     def _ended(self, is_late: bool = False) -> ProcessEnded:
         """Return why there is no answer, after the end of the process."""
         self.close()
-        exceeded = self._watch.exceeded or ("seconds" if is_late else None)
-        return ProcessEnded(exceeded, self._watch.lacked_processes)
+        watch = self._process.watch
+        exceeded = watch.exceeded or ("seconds" if is_late else None)
+        return ProcessEnded(exceeded, watch.lacked_processes)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess  # runs the sandbox
 import tempfile
 import time
 from contextlib import ExitStack
@@ -21,12 +20,9 @@ from ipulse_core.sandbox.cgroup import ControlGroup
 from ipulse_core.sandbox.cgroup_folders import NoControlGroup
 from ipulse_core.sandbox.device_access import NO_DEVICES, DeviceAccess
 from ipulse_core.sandbox.limits import SandboxLimits, resource_limits
-from ipulse_core.sandbox.output import JOIN_SECONDS, log_lines
-from ipulse_core.sandbox.process import PreparedCommand, SandboxedProcess
-from ipulse_core.sandbox.processes import kill_tree
+from ipulse_core.sandbox.process import AnsweringProcess, PreparedCommand, SandboxedProcess
 from ipulse_core.sandbox.returned_files import ReturnedFiles, read_files
 from ipulse_core.sandbox.scripts import JOIN, RUN
-from ipulse_core.sandbox.watch import LimitWatch
 
 WORK, TMP = "/work", "/tmp"  # noqa: S108 (places in the sandbox)
 WORK_PLACE = "@WORK@"
@@ -128,7 +124,7 @@ class Sandbox:
         environment: Mapping[str, str],
         limits: SandboxLimits,
         devices: DeviceAccess = NO_DEVICES,
-    ) -> SandboxedProcess:
+    ) -> AnsweringProcess:
         """Start a command that answers requests, with an empty folder of its own.
 
         It reads requests from the descriptor that its last argument but one names, and writes
@@ -143,7 +139,7 @@ class Sandbox:
                 directory = Path(tempfile.mkdtemp(dir=str(self._scratch)))
             tmp = TMP if directory is None else str(directory)
             prepared = self._prepare(command, environment, limits, tmp, stack, devices)
-            return SandboxedProcess(prepared, limits, self._log, directory)
+            return AnsweringProcess(prepared, limits, self._log, directory)
 
     def _prepare(
         self,
@@ -190,42 +186,23 @@ class Sandbox:
         files, write_end = os.pipe()
         start = time.monotonic()
         try:
-            process = subprocess.Popen(  # noqa: S603 (in a sandbox)
-                prepared.command,
-                env=prepared.environment,
-                stdin=write_end,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                pass_fds=prepared.descriptors,
-            )
+            process = SandboxedProcess(prepared, limits, self._log, self._check, write_end)
         except BaseException:
             os.close(files)
-            prepared.discard()
             raise
         finally:
             os.close(write_end)
-
-        watch = LimitWatch(process.pid, limits, self._check, prepared.group)
-        threads = [
-            log_lines(process.stdout, "stdout", self._log),
-            log_lines(process.stderr, "stderr", self._log),
-        ]
+        watch = process.watch
         try:
             with os.fdopen(files, "rb") as stream:
                 status = _status(stream.readline(_STATUS_BYTES))
                 returned = read_files(stream, out, limits.disk_bytes)
-            process.wait()
+            code = process.wait()
         finally:
-            watch.stop()
-            if process.poll() is None:
-                kill_tree(process.pid)
-                process.wait()
-            for thread in threads:
-                thread.join(JOIN_SECONDS)
+            process.end()
         if watch.error is not None:
             raise watch.error
         if status is None:  # the shell ended before the command did
-            code = process.returncode
             status = 128 - code if code < 0 else code
         return SandboxResult(
             status,

@@ -4,23 +4,20 @@ from __future__ import annotations
 
 import os
 import stat
-import sys
-import time
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Dict, List, Optional, cast
+from typing import TYPE_CHECKING, Dict, List, Optional, Set, cast
 
 import ipulse_ops
 import ipulse_worker
 import poplar_emulator
-from ipulse_core import strict_json
 from ipulse_core.build_cache.directory import cache_directory
 from ipulse_core.build_cache.toolchain import compiler
 from ipulse_core.data_sets import UPLOADED_FOLDER
 from ipulse_core.events import Assignment, DoneEvent, PhaseEvent
 from ipulse_core.poplar_environment import poplar_environment
 from ipulse_core.sandbox.bubblewrap import CONFINED, compiler_folders
-from ipulse_core.sandbox.process import ProcessEnded, SandboxedProcess
+from ipulse_core.sandbox.process import ProcessEnded
 from ipulse_core.sandbox.python_path import python_folders, python_path
 from ipulse_core.sandbox.sandbox import WORK, Sandbox
 from ipulse_core.states import Phase, Reason
@@ -32,28 +29,27 @@ from ipulse_worker.runner.devices.card_reservation import CardReservation
 from ipulse_worker.runner.event_writer import EventWriter
 from ipulse_worker.runner.phase_progress import PhaseProgress
 from ipulse_worker.runner.resolved_spec import read_spec
+from ipulse_worker.runner.user_code import budget
 from ipulse_worker.runner.user_code.failure import ProgramFailure
 from ipulse_worker.runner.user_code.ops.ops import CustomOps
+from ipulse_worker.runner.user_code.process import WITH_PATH, UserProcess
+from ipulse_worker.runner.user_code.protocol import BadMessage
 from ipulse_worker.runner.user_code.tools import sdk_tools
-from ipulse_worker.runner.user_code.trainings.messages import BadMessage, MessageReader
+from ipulse_worker.runner.user_code.trainings.messages import ReceivedFiles
 from ipulse_worker.runner.user_code.trainings.relay import EventFilter, Pace
-from ipulse_worker.runner.user_code.trainings.rules import limits, named_files, reason_of
+from ipulse_worker.runner.user_code.trainings.rules import failure_of, named_files
 
 if TYPE_CHECKING:
     from ipulse.spec import IPUDevice
 
-_MODULE = "ipulse_worker.runner.confined_process"
 _PACKAGES = (ipulse_ops, ipulse_worker, poplar_emulator)  # that the process imports
-_POLL_SECONDS = 0.2  # until an order of the agent is passed on
-_START_SECONDS = 600.0
 _GIVEN, _BUILDS, _UPLOADED = "/given", "/builds", "/uploaded"  # places in the sandbox
-MAX_FILES_BYTES = 2**32  # of one attempt
 
 
 class ConfinedAttempt:
     """Prepares a sandbox and passes on what the training in it reports."""
 
-    command = ("-s", "-u", "-m", _MODULE)  # of Python
+    command = WITH_PATH
     reason = Reason.COMPLETED
     message = ""
 
@@ -76,7 +72,8 @@ class ConfinedAttempt:
         self._clock = timeline.clock
         self._cards = CardReservation(assignment.job_id, self._settings.ipus, cancellation.check)
         self._ops: Optional[CustomOps] = None
-        self._process: Optional[SandboxedProcess] = None
+        self._process: Optional[UserProcess] = None
+        self._sent: Set[str] = set()  # orders
         self._places: Dict[str, str] = {}  # of files, by their paths
 
     def run(self) -> Dict[str, float]:
@@ -201,43 +198,45 @@ class ConfinedAttempt:
         """Run the training, and pass on its events until the last one."""
         cached = [f"{_BUILDS}/{b.name}" for b in builds if b.parent == cache_directory()]
         uploaded = (self._directory / UPLOADED_FOLDER).exists()
-        files = {"builds": cached, "links": {UPLOADED_FOLDER: _UPLOADED} if uploaded else {}}
-        command = [sys.executable, *self.command, strict_json.dumps(files)]
+        links = {UPLOADED_FOLDER: _UPLOADED} if uploaded else {}
         self._progress(0.0, "starting the training in its sandbox")
-        process = sandbox.start(command, environment, limits(), self._cards.devices)
+        limits = budget.of_training()
+        process = UserProcess(
+            sandbox, self.command, environment, limits, self._cards.devices, self._pass_orders
+        )
         self._process = process
-        reader, events = MessageReader(self._directory, MAX_FILES_BYTES), EventFilter()
+        files, events = ReceivedFiles(self._directory, budget.MAX_FILES_BYTES), EventFilter()
         pace = Pace()
-        sent = [False, False]
         try:
-            deadline = _deadline()
             # The profile of the training shows what was done here, too.
             begun = replace(assignment, start_seconds=self._clock.now())
-            process.send((strict_json.dumps(begun.to_json()) + "\n").encode(), deadline)
+            given = {"builds": cached, "links": links, "assignment": begun.to_json()}
+            process.request("training", given, has_answer=False)
             while True:
-                for number, is_wanted in enumerate(self._orders()):
-                    if is_wanted and not sent[number]:
-                        sent[number] = True
-                        process.send((b"cancel\n", b"finish\n")[number], _deadline())
-                data = process.read(_POLL_SECONDS)
-                for message in reader.feed(data) if data else ():
-                    event = events.event_of(message)
-                    if isinstance(event, DoneEvent):
-                        return event
-                    is_first = isinstance(event, PhaseEvent) and event.phase == Phase.PREPARE.value
-                    if event is not None and not is_first:
-                        pace.wait()
-                        self._events.write(event)
+                message = process.message()
+                if message.kind == "file":
+                    events.add(files.store(message, process.chunks(message.size)))
+                    continue
+                event = events.event_of(message)
+                if isinstance(event, DoneEvent):
+                    return event
+                if not (isinstance(event, PhaseEvent) and event.phase == Phase.PREPARE.value):
+                    pace.wait()
+                    self._events.write(event)
         except ProcessEnded as ended:
-            raise ProgramFailure(*reason_of(ended)) from ended
+            raise failure_of(ended, limits) from ended
         except BadMessage as error:
             raise ProgramFailure(
                 Reason.PROGRAM_FAILED, f"The training with custom ops was ended: {error}."
             ) from error
 
+    def _pass_orders(self) -> None:
+        """Pass on what the agent has ordered since the last call."""
+        assert self._process is not None  # noqa: S101 - it waits for an answer
+        for order, is_wanted in zip(("cancel", "finish"), self._orders()):
+            if is_wanted and order not in self._sent:
+                self._sent.add(order)
+                self._process.request(order, {}, has_answer=False)
+
     def _orders(self) -> List[bool]:
         return [self._cancellation.requested, self._cancellation.finish_requested]
-
-
-def _deadline() -> float:
-    return time.monotonic() + _START_SECONDS

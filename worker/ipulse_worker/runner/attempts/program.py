@@ -12,7 +12,6 @@ from ipulse_core.build_cache.toolchain import compiler
 from ipulse_core.errors import InvalidInput, Problem
 from ipulse_core.events import PROTOCOL, ArtifactEvent, Assignment, LogEvent, PhaseEvent
 from ipulse_core.sandbox.bubblewrap import compiler_folders
-from ipulse_core.sandbox.limits import SandboxLimits
 from ipulse_core.sandbox.returned_files import ReturnedFiles
 from ipulse_core.sandbox.sandbox import Sandbox, SandboxResult
 from ipulse_core.source_package import PREFIX, unpack_package
@@ -23,6 +22,7 @@ from ipulse_worker.runner.clock import Timeline, utc_now
 from ipulse_worker.runner.event_writer import EventWriter
 from ipulse_worker.runner.phase_progress import PhaseProgress
 from ipulse_worker.runner.resolved_spec import read_spec
+from ipulse_worker.runner.user_code.budget import of_program
 from ipulse_worker.runner.user_code.compilation import PACKAGE, FirstError
 from ipulse_worker.runner.user_code.failure import ProgramFailure
 from ipulse_worker.runner.user_code.programs.build import BUILD, PROGRAM, build_program
@@ -31,7 +31,7 @@ from ipulse_worker.runner.user_code.programs.emulated_host import EmulatedHost
 from ipulse_worker.runner.user_code.programs.ending import (
     UncaughtException,
     failure_of,
-    lack_of_processes,
+    too_few_processes,
 )
 from ipulse_worker.runner.user_code.programs.initial_folder import INITIAL, initial_folder
 from ipulse_worker.runner.user_code.programs.ipu_host import IPUHost
@@ -168,18 +168,12 @@ class ProgramAttempt:
 
     def _run(self) -> None:
         self._progress(0.0, "running the program")
-        limits = self._spec.limits
         self._out = self._folder("out")
         build = self._sandbox.place(BUILD)
         self._result = self._sandbox.run(
             [f"{build}/{PROGRAM}", *self._spec.arguments],
             self._host.variables(build),
-            SandboxLimits(
-                self._host.seconds,
-                limits.memory_mib * 2**20,
-                limits.disk_mib * 2**20,
-                limits.processes,
-            ),
+            of_program(self._spec.limits, self._host.seconds),
             self._out,
             initial=self._initial,
             devices=self._host.devices,
@@ -196,7 +190,7 @@ class ProgramAttempt:
         why = exception_of(self._out) or self._thrown.message
         failure = failure_of(result, self._spec.limits, why)
         if failure is None and result.lacked_processes:
-            self._events.log(lack_of_processes(self._spec.limits), level="warning")
+            self._events.log(too_few_processes(self._spec.limits), level="warning")
         report = ProgramReport(
             self._spec,
             self._assignment,

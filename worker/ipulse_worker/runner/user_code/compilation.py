@@ -7,13 +7,12 @@ from pathlib import Path
 from typing import Dict, List, Optional
 
 from ipulse_core.events import LogEvent
-from ipulse_core.sandbox.limits import SandboxLimits
 from ipulse_core.sandbox.sandbox import WORK_PLACE, Sandbox
 from ipulse_core.states import Reason
-from ipulse_worker.runner.user_code.failure import ProgramFailure
+from ipulse_worker.runner.user_code import budget
+from ipulse_worker.runner.user_code.failure import ProgramFailure, excess
 
 PACKAGE = "/package"  # a place in the sandbox
-LIMITS = SandboxLimits(seconds=600, memory_bytes=2**32, disk_bytes=2**29, processes=64)
 _ERROR = re.compile(r"(?:fatal )?error: |undefined reference|multiple definition")
 
 
@@ -41,18 +40,14 @@ def compile_in_sandbox(
 
     `what` is compiled, for messages. Raises ProgramFailure with the compiler's first error.
     """
-    done = sandbox.run(command, {**environment, "PWD": WORK_PLACE}, LIMITS, out)
-    if done.exceeded == "memory":
-        raise ProgramFailure(
-            Reason.OUT_OF_MEMORY,
-            f"Compiling {what} needs more than {LIMITS.memory_bytes // 2**20:,} MiB of memory.",
-        )
-    if done.exceeded == "seconds":
-        raise ProgramFailure(
-            Reason.LIMIT_EXCEEDED, f"Compiling {what} takes longer than {LIMITS.seconds:g} s."
-        )
+    limits = budget.COMPILER
+    done = sandbox.run(command, {**environment, "PWD": WORK_PLACE}, limits, out)
+    late = f"takes longer than {limits.seconds:g} s"
+    failure = excess(f"Compiling {what}", done.exceeded, limits, late)
+    if failure is not None:
+        raise failure
     if done.status:
         first = errors.line or "the log has the compiler's output"
-        more = f" (it reached {LIMITS.processes} processes)" if done.lacked_processes else ""
+        more = f" (it reached {limits.processes} processes)" if done.lacked_processes else ""
         raise ProgramFailure(Reason.BUILD_FAILED, f"{what} does not compile: {first}{more}")
     return done.seconds

@@ -12,7 +12,7 @@ import pytest
 
 from ipulse_core.events import LogEvent
 from ipulse_core.sandbox.limits import SandboxLimits
-from ipulse_worker.runner.user_code.ops import process
+from ipulse_worker.runner.user_code import budget
 from ipulse_worker.runner.user_code.ops.ops import CustomOps
 from tests.worker.runner.specs import spec_from
 from tests.worker.runner.user_code.ops.packages import layer, packed, project
@@ -81,6 +81,5 @@ def expected(entering: np.ndarray, gradient: np.ndarray) -> List[np.ndarray]:
 
 def limited(monkeypatch: pytest.MonkeyPatch, **limits: Any) -> None:
     """Give ops other limits."""
-    changed: SandboxLimits = process.LIMITS._replace(**limits)
-    monkeypatch.setattr("ipulse_worker.runner.user_code.ops.sandboxed_op.LIMITS", changed)
-    monkeypatch.setattr(process, "LIMITS", changed)
+    changed: SandboxLimits = budget.OP._replace(**limits)
+    monkeypatch.setattr(budget, "OP", changed)

@@ -135,8 +135,8 @@ def test_an_op_that_ends_the_process_ends_its_job_alone(tmp_path: Path) -> None:
 # the paths of a token, of another attempt and of a package, and a port of this machine.
 CURIOUS = """
 import json, os, socket, sys
-token, others, package, port, _, reads, writes = sys.argv[1:]
-given = json.loads(os.fdopen(int(reads), "rb").readline())
+token, others, package, port, reads, writes = sys.argv[1:]
+given = json.loads(os.fdopen(int(reads), "rb").readline())["assignment"]
 
 
 def changes(path):

@@ -13,8 +13,8 @@ import pytest
 from ipulse_core.errors import InvalidInput
 from ipulse_core.sandbox.unavailable import SandboxUnavailable
 from ipulse_core.states import Reason
+from ipulse_worker.runner.user_code import budget
 from ipulse_worker.runner.user_code.failure import ProgramFailure
-from ipulse_worker.runner.user_code.ops import process
 from ipulse_worker.runner.user_code.ops.ops import CustomOps
 from tests.worker.runner.user_code.ops.packages import packed, project
 from tests.worker.runner.user_code.ops.running_op import (
@@ -198,7 +198,7 @@ def test_an_op_that_fails_says_why(
 ) -> None:
     limited(monkeypatch, memory_bytes=2**29)
     if reason is Reason.LIMIT_EXCEEDED:
-        monkeypatch.setattr(process, "CALL_SECONDS", 3.0)
+        monkeypatch.setattr(budget, "ANSWER_SECONDS", 3.0)
     code = FAILING.format(line=line)
     with running(tmp_path, **{"reference.py": code}) as ops:
         for _ in range(2):  # the first error stays

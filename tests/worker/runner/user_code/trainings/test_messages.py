@@ -6,6 +6,7 @@ import json
 import os
 import threading
 import time
+from contextlib import suppress
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, Dict, List
@@ -14,13 +15,12 @@ import pytest
 
 from ipulse_core.events import ArtifactEvent, CheckpointEvent, DoneEvent, LogEvent
 from ipulse_core.states import POLICIES, Policy, Reason
+from ipulse_worker.runner.user_code.budget import MAX_FILES, MAX_LINE_BYTES
+from ipulse_worker.runner.user_code.protocol import BadMessage, Incoming, Message, Outgoing
 from ipulse_worker.runner.user_code.trainings.messages import (
-    MAX_EVENT_BYTES,
-    MAX_FILES,
-    BadMessage,
-    FileSendingWriter,
-    MessageReader,
     ReceivedFile,
+    ReceivedFiles,
+    SentEvents,
 )
 from ipulse_worker.runner.user_code.trainings.relay import EventFilter, Pace
 from ipulse_worker.runner.user_code.trainings.rules import named_files
@@ -32,10 +32,38 @@ def line(**message: Any) -> bytes:
     return (json.dumps(message) + "\n").encode()
 
 
+def parsed(message: Dict[str, Any]) -> Message:
+    """Return a message as it is read."""
+    data = line(**message)
+
+    def receive(view: memoryview) -> int:
+        view[: len(data)] = data
+        return len(data)
+
+    return Incoming(receive).message()
+
+
 def received(directory: Path, data: bytes, size: int = 7) -> List[Any]:
-    """Feed data in small parts, as they may arrive."""
-    reader = MessageReader(directory, LIMIT)
-    return [m for at in range(0, len(data), size) for m in reader.feed(data[at : at + size])]
+    """Read data in small parts, as they may arrive."""
+    left = memoryview(data)
+
+    def receive(view: memoryview) -> int:
+        nonlocal left
+        if not left:
+            raise EOFError
+        part = left[: min(size, len(view))]
+        view[: len(part)] = part
+        left = left[len(part) :]
+        return len(part)
+
+    incoming, files, found = Incoming(receive), ReceivedFiles(directory, LIMIT), []
+    with suppress(EOFError):
+        while True:
+            message = incoming.message()
+            is_file = message.kind == "file"
+            chunks = incoming.chunks(message.size)
+            found.append(files.store(message, chunks) if is_file else message)
+    return found
 
 
 @pytest.mark.old_python
@@ -46,7 +74,7 @@ def test_files_arrive_before_the_events_that_name_them(tmp_path: Path) -> None:
     (inside / "weights.npz").write_bytes(b"\n{}\n" * 100)
     (inside / "empty.txt").write_bytes(b"")
     reads, writes = os.pipe()
-    writer = FileSendingWriter(writes, inside)
+    writer = SentEvents(Outgoing(writes), inside)
     threads = [
         threading.Thread(target=writer.write, args=(event,))
         for event in (
@@ -63,7 +91,12 @@ def test_files_arrive_before_the_events_that_name_them(tmp_path: Path) -> None:
     with os.fdopen(reads, "rb") as stream:
         messages = received(outside, stream.read(), 11)
     events = EventFilter()
-    passed = [event for message in messages if (event := events.event_of(message))]
+    passed = []
+    for message in messages:
+        if isinstance(message, ReceivedFile):
+            events.add(message)
+        else:
+            passed.append(events.event_of(message))
     assert {event.kind for event in passed} == {"artifact", "log"}
     assert len(passed) == 3
     assert (outside / "weights.npz").read_bytes() == b"\n{}\n" * 100
@@ -76,22 +109,25 @@ def test_files_arrive_before_the_events_that_name_them(tmp_path: Path) -> None:
     [
         b"no json\n",
         b"[1]\n",
+        line(path="a"),
+        line(kind=["file"], path="a", bytes=1),
+        line(kind="log", message="a", bytes=-1),
         b"[" * 100_000 + b"\n",
-        line(kind="file", path="../token", size=1),
-        line(kind="file", path="/etc/passwd", size=1),
-        line(kind="file", path=".hidden", size=1),
-        line(kind="file", path="a/b", size=1),
-        line(kind="file", path="a\nb", size=1),
-        line(kind="file", path="a\n", size=1),
-        line(kind="file", path=3, size=1),
-        line(kind="file", path="a", size=-1),
-        line(kind="file", path="a", size=True),
-        line(kind="file", path="a", size=LIMIT + 1),
-        line(kind="file", path="a", size=LIMIT)
+        line(kind="file", path="../token", bytes=1),
+        line(kind="file", path="/etc/passwd", bytes=1),
+        line(kind="file", path=".hidden", bytes=1),
+        line(kind="file", path="a/b", bytes=1),
+        line(kind="file", path="a\nb", bytes=1),
+        line(kind="file", path="a\n", bytes=1),
+        line(kind="file", path=3, bytes=1),
+        line(kind="file", path="a", bytes=-1),
+        line(kind="file", path="a", bytes=True),
+        line(kind="file", path="a", bytes=LIMIT + 1),
+        line(kind="file", path="a", bytes=LIMIT)
         + b"x" * LIMIT
-        + line(kind="file", path="b", size=1),
-        b"".join(line(kind="file", path=f"f{n}", size=0) for n in range(MAX_FILES + 1)),
-        b"x" * (MAX_EVENT_BYTES + 1),
+        + line(kind="file", path="b", bytes=1),
+        b"".join(line(kind="file", path=f"f{n}", bytes=0) for n in range(MAX_FILES + 1)),
+        b"x" * (MAX_LINE_BYTES + 1),
     ],
     ids=str,
 )
@@ -105,7 +141,7 @@ def test_a_forged_message_ends_the_training(tmp_path: Path, data: bytes) -> None
 def test_a_file_with_the_name_of_a_folder_is_refused(tmp_path: Path) -> None:
     (tmp_path / "scratch").mkdir()
     with pytest.raises(BadMessage, match="scratch"):
-        received(tmp_path, line(kind="file", path="scratch", size=0))
+        received(tmp_path, line(kind="file", path="scratch", bytes=0))
 
 
 def test_a_flood_of_events_is_slowed_down() -> None:
@@ -139,7 +175,7 @@ def test_a_link_in_the_way_is_replaced_and_not_followed(tmp_path: Path) -> None:
     target = tmp_path / "target"
     target.write_text("as before")
     (tmp_path / "weights.npz").symlink_to(target)
-    messages = received(tmp_path, line(kind="file", path="weights.npz", size=3) + b"new")
+    messages = received(tmp_path, line(kind="file", path="weights.npz", bytes=3) + b"new")
     assert messages == [ReceivedFile("weights.npz")]
     assert target.read_text() == "as before"
     assert (tmp_path / "weights.npz").read_text() == "new"
@@ -153,27 +189,27 @@ def test_a_link_in_the_way_is_replaced_and_not_followed(tmp_path: Path) -> None:
         {"kind": "artifact", "path": "manifest.json", "role": "manifest"},
         {"kind": "checkpoint", "path": "checkpoint.npz", "epoch": 1, "step": 1},
         {"kind": "log", "text": "x"},
-        {"kind": ["log"], "message": "x"},
+        {"kind": "log", "message": "x", "bytes": 1},
     ],
     ids=lambda message: str(message["kind"]),
 )
 def test_events_that_it_may_not_cause_are_refused(message: Dict[str, Any]) -> None:
     with pytest.raises(BadMessage):
-        EventFilter().event_of(message)
+        EventFilter().event_of(parsed(message))
 
 
 def test_an_event_names_a_file_that_was_sent(tmp_path: Path) -> None:
     events = EventFilter()
-    assert events.event_of(ReceivedFile("checkpoint.npz")) is None
+    events.add(ReceivedFile("checkpoint.npz"))
     message = {"kind": "checkpoint", "path": "checkpoint.npz", "epoch": 1, "step": 2}
-    assert events.event_of(message) == CheckpointEvent("checkpoint.npz", 1, 2)
+    assert events.event_of(parsed(message)) == CheckpointEvent("checkpoint.npz", 1, 2)
 
 
 @pytest.mark.parametrize("reason", [*Reason, "invented"], ids=str)
 def test_no_outcome_takes_the_worker_from_others(reason: Any) -> None:
     value = getattr(reason, "value", reason)
     message = {"kind": "done", "reason": value, "message": "a\x1bb", "summary": {}}
-    done = EventFilter().event_of(message)
+    done = EventFilter().event_of(parsed(message))
     assert isinstance(done, DoneEvent)
     policy = POLICIES.get(Reason(done.reason), Policy.FAIL)
     assert policy in (Policy.FAIL, Policy.RETRY_HERE)
@@ -184,7 +220,7 @@ def test_no_outcome_takes_the_worker_from_others(reason: Any) -> None:
 
 def test_log_lines_have_no_control_characters() -> None:
     forged = {"kind": "log", "message": "a\x1b[2Jb\nc", "stream": "service"}
-    event = EventFilter().event_of(forged)
+    event = EventFilter().event_of(parsed(forged))
     assert isinstance(event, LogEvent)
     assert event.stream == "runner"
     assert "\x1b" not in event.message

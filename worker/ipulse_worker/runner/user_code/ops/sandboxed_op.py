@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Callable, Dict, Mapping, Optional
 
 import ipulse_worker
 import poplar_emulator
-from ipulse_core import strict_json
 from ipulse_core.build_cache.progress import ProgressCallback
 from ipulse_core.build_cache.toolchain import compiler
 from ipulse_core.errors import InvalidInput, Problem
@@ -21,6 +19,7 @@ from ipulse_core.sandbox.sandbox import Sandbox
 from ipulse_core.source_package import unpack_package
 from ipulse_core.spec.custom_ops import OpReference
 from ipulse_core.states import Reason
+from ipulse_worker.runner.user_code import budget
 from ipulse_worker.runner.user_code.compilation import PACKAGE, FirstError
 from ipulse_worker.runner.user_code.failure import ProgramFailure
 from ipulse_worker.runner.user_code.ops.build import (
@@ -31,7 +30,8 @@ from ipulse_worker.runner.user_code.ops.build import (
     build_kernel,
     build_poplar,
 )
-from ipulse_worker.runner.user_code.ops.process import LIMITS, OpProcess
+from ipulse_worker.runner.user_code.ops.process import OpProcess
+from ipulse_worker.runner.user_code.process import ISOLATED, UserProcess
 from ipulse_worker.runner.user_code.tools import ProgramTools, emulator_tools, sdk_tools
 from poplar_emulator import build as emulator
 from poplar_emulator.build import fingerprint
@@ -40,7 +40,6 @@ if TYPE_CHECKING:
     from ipulse.spec import Device
 
 BUILT = "/op"  # a place in the sandbox
-_SERVER = "ipulse_worker.runner.user_code.ops.server"
 # One thread: the sums of the reference must not depend on the processors.
 _ENVIRONMENT = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
 
@@ -106,8 +105,10 @@ class SandboxedOp:
         for place, folder in folders.items():
             self._sandbox.add(place, folder)
         package = self._sandbox.place(PACKAGE)
-        files: Dict[str, Any]
-        kind, files = "reference", {"path": f"{package}/{self.manifest.reference}"}
+        files: Dict[str, Any] = {
+            "form": "reference",
+            "path": f"{package}/{self.manifest.reference}",
+        }
         environment = _ENVIRONMENT
         if device.kind == "ipu":  # the process finds the initial weights
             self.build_for_ipus(report)
@@ -116,18 +117,17 @@ class SandboxedOp:
             tools = emulator_tools(prefix)
             environment = {**_ENVIRONMENT, **tools.environment}
             self._show_build(self._build(tools, fingerprint(prefix), report))
-            kind, files = "poplar", self._poplar_files(prefix, device.tiles)
+            files = self._poplar_files(prefix, device.tiles)
         elif self.manifest.kernel:
             self._show_build(
                 build_kernel(self._sandbox, self.reference, self.manifest, self._errors, report)
             )
-            kind, files = "kernel", {"path": f"{self._sandbox.place(BUILT)}/{KERNEL}"}
+            files = {"form": "kernel", "path": f"{self._sandbox.place(BUILT)}/{KERNEL}"}
         files["gradients"] = self.manifest.gradients
-        command = [sys.executable, "-I", "-u", "-m", _SERVER, kind, strict_json.dumps(files)]
-        self._process = OpProcess(
-            self.reference.name, lambda: self._sandbox.start(command, environment, LIMITS)
-        )
+        process = UserProcess(self._sandbox, ISOLATED, environment, budget.OP)
+        self._process = OpProcess(self.reference.name, process, budget.OP)
         try:
+            self._process.begin(files)
             for layer, text in attributes.items():
                 self._process.load(layer, text)
         except ProgramFailure as failure:
@@ -154,6 +154,7 @@ class SandboxedOp:
     def _poplar_files(self, prefix: Path, tiles: int) -> Dict[str, Any]:
         built, manifest = self._sandbox.place(BUILT), self.manifest
         return {
+            "form": "poplar",
             "path": f"{built}/{LIBRARY}",
             "codelets": f"{built}/{CODELETS}" if manifest.codelets else "",
             "prefix": str(prefix),

@@ -1,71 +1,62 @@
-"""The process in the sandbox: runs the code of one custom op for the training outside.
+"""Runs the code of one custom op in its sandbox, for the training outside.
 
-It imports no TensorFlow and knows nothing but the op. A request is a line of JSON and the bytes of
-its arrays; an answer is one byte, and then either the bytes of the results, whose sizes the other
-side knows, the length and the text of a profile, or the length and the text of an error. A text in
-place of a profile says why there is none: the training does not depend on it.
+It imports no TensorFlow and knows nothing but the op. A request is answered with its results, or
+with an error. A text in place of a profile says why there is none: the training does not depend on
+it.
 """
 
 from __future__ import annotations
 
-import ctypes
 import json
-import os
-import signal
 import sys
 import traceback
 from pathlib import Path
-from typing import IO, Any, Dict, List, Sequence, Union
+from typing import Any, Dict, List, Sequence, Union
 
 import numpy as np
 
 from ipulse_core.build_cache.directory import cache_directory
 from ipulse_core.errors import InvalidInput, IPUlseError
+from ipulse_worker.runner.user_code.budget import MAX_PROFILE_BYTES, MAX_TEXT
+from ipulse_worker.runner.user_code.protocol import Incoming, Message, Outgoing
 from poplar_emulator.op_project.cpu_op import KernelOp, ReferenceOp
 from poplar_emulator.op_project.poplar_op import PoplarOp
 
-MAX_MESSAGE = 4000  # bytes
-MAX_PROFILE_BYTES = 2**26
-_SET_DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG
-GOOD, FAILED = b"\0", b"\1"
+RESULT, REFUSED = "result", "refused"  # kinds of answers
 Op = Union[KernelOp, ReferenceOp, PoplarOp]
 
 
-def main(arguments: Sequence[str]) -> None:
+def serve(incoming: Incoming, outgoing: Outgoing, files: Dict[str, Any]) -> None:
     """Answer requests until their pipe is closed.
 
-    Arguments: `kernel`, `reference` or `poplar`, JSON about its files, and the descriptors of the
-    two pipes.
+    files: those of the op, and `form`: kernel, reference or poplar.
     """
-    kind, files, reads, writes = arguments
-    ctypes.CDLL(None).prctl(_SET_DEATH_SIGNAL, signal.SIGKILL)  # if the training ends first
-    requests, answers = os.fdopen(int(reads), "rb"), os.fdopen(int(writes), "wb")
-    described = json.loads(files)
     ops: Dict[int, Op] = {}  # by layer
-    for line in requests:
-        request = json.loads(line)
-        arrays = [_read(requests, shape) for shape in request["arrays"]]
+    while True:
         try:
-            layer = request["layer"]
+            request = incoming.message()
+            arrays = [_array(incoming, shape) for shape in request.fields["arrays"]]
+        except EOFError:
+            return
+        try:
+            layer = request.fields["layer"]
             if layer not in ops:
-                ops[layer] = _load(kind, described, request["attributes"])
-            op = ops[layer]
-            if request["call"] == "profile":
-                _write_text(answers, _profile(op))
-                continue
-            results = _call(op, request, arrays, described["gradients"])
+                ops[layer] = _load(files, request.fields["attributes"])
+            if request.kind == "profile":
+                parts = [memoryview(_profile(ops[layer]))]
+            else:
+                found = _call(ops[layer], request, arrays, files["gradients"])
+                parts = [_bytes(array) for array in found]
         except Exception as error:  # noqa: BLE001 - the op is the user's code
-            _refuse(answers, error)
+            message = _reason(error).encode("utf-8", "replace").decode()
+            outgoing.send(REFUSED, {"message": message[:MAX_TEXT]})
             continue
-        answers.write(GOOD)
-        for result in results:
-            answers.write(np.ascontiguousarray(result, np.float32).tobytes())
-        answers.flush()
+        outgoing.send(RESULT, {}, parts)
 
 
-def _load(kind: str, files: Dict[str, Any], attributes: str) -> Op:
-    path = Path(files["path"])
-    if kind == "poplar":
+def _load(files: Dict[str, Any], attributes: str) -> Op:
+    path, form = Path(files["path"]), files["form"]
+    if form == "poplar":
         _show_emulator(Path(files["prefix"]))
         fixed = files["gradient_attributes"]
         by_gradient = attributes if fixed is None else fixed
@@ -78,7 +69,7 @@ def _load(kind: str, files: Dict[str, Any], attributes: str) -> Op:
             files["tiles"],
             files["gradients"],
         )
-    if kind == "kernel":
+    if form == "kernel":
         return KernelOp(path, attributes)
     op = ReferenceOp(path, attributes)
     op.require_gradient()
@@ -94,12 +85,14 @@ def _show_emulator(prefix: Path) -> None:
 
 
 def _call(
-    op: Op, request: Dict[str, Any], arrays: List[np.ndarray], wanted: List[int]
+    op: Op, request: Message, arrays: List[np.ndarray], wanted: List[int]
 ) -> Sequence[np.ndarray]:
-    if request["call"] == "load":
+    if request.kind == "load":
         return []
-    if request["call"] == "forward":
-        return op.forward(arrays, [("float32", tuple(shape)) for shape in request["results"]])
+    if request.kind == "forward":
+        return op.forward(
+            arrays, [("float32", tuple(shape)) for shape in request.fields["results"]]
+        )
     gradient, *entered, left = arrays
     return op.backward([gradient], entered, [left], wanted)
 
@@ -109,26 +102,20 @@ def _profile(op: Op) -> bytes:
     try:
         text = json.dumps(op.profile()).encode()
     except Exception as error:  # noqa: BLE001 - the op is the user's code
-        return json.dumps(_reason(error)[:MAX_MESSAGE]).encode()
+        return json.dumps(_reason(error)[:MAX_TEXT]).encode()
     if len(text) > MAX_PROFILE_BYTES:
         return json.dumps(f"it has {len(text):,} bytes, of at most {MAX_PROFILE_BYTES:,}").encode()
     return text
 
 
-def _read(requests: IO[bytes], shape: Sequence[int]) -> np.ndarray:
+def _array(incoming: Incoming, shape: Sequence[int]) -> np.ndarray:
     array = np.empty(tuple(shape), np.float32)
-    buffer = array.reshape(-1).view(np.uint8).data
-    while buffer:
-        count = requests.readinto(buffer)  # type: ignore[attr-defined] # of a buffered reader
-        if not count:
-            sys.exit(0)
-        buffer = buffer[count:]
+    incoming.fill(array.reshape(-1).view(np.uint8).data)
     return array
 
 
-def _write_text(answers: IO[bytes], text: bytes) -> None:
-    answers.write(GOOD + len(text).to_bytes(4, "little") + text)
-    answers.flush()
+def _bytes(array: np.ndarray) -> memoryview:
+    return np.ascontiguousarray(array, np.float32).reshape(-1).view(np.uint8).data
 
 
 def _reason(error: Exception) -> str:
@@ -138,13 +125,3 @@ def _reason(error: Exception) -> str:
         return error.message
     traceback.print_exc(file=sys.stderr)
     return f"{type(error).__name__}: {error}"
-
-
-def _refuse(answers: IO[bytes], error: Exception) -> None:
-    message = _reason(error).encode("utf-8", "replace")[:MAX_MESSAGE]
-    answers.write(FAILED + len(message).to_bytes(4, "little") + message)
-    answers.flush()
-
-
-if __name__ == "__main__":
-    main(sys.argv[1:])

@@ -9,13 +9,12 @@ from typing import Iterable, Optional
 
 import ipulse_worker
 import poplar_emulator
-from ipulse_core.sandbox.limits import SandboxLimits
 from ipulse_core.sandbox.python_path import python_folders, python_path
 from ipulse_core.sandbox.sandbox import Sandbox
+from ipulse_worker.runner.user_code import budget
 from ipulse_worker.runner.user_code.programs.outputs import PROFILE, REPORTS, OutputFile
 from ipulse_worker.runner.user_code.tools import ProgramTools
 
-LIMITS = SandboxLimits(seconds=600, memory_bytes=2**32, disk_bytes=2**28, processes=64)
 _MODULE = "ipulse_worker.runner.profile.convert"
 _PLACE = "/reports"
 _PACKAGES = (ipulse_worker, poplar_emulator)  # that the module imports
@@ -50,7 +49,7 @@ def converted_profile(
         "PYTHONPATH": python_path(os.environ, tools.folders.values(), *_PACKAGES),
     }
     command = [sys.executable, "-s", "-m", _MODULE, *arguments]
-    done = sandbox.run(command, environment, LIMITS, folder)
+    done = sandbox.run(command, environment, budget.CONVERTER, folder)
     path = folder / PROFILE
     if done.status or not path.is_file():
         return None

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Optional
 from ipulse_core.events import LogEvent
 from ipulse_core.sandbox.sandbox import SandboxResult
 from ipulse_core.states import Reason
-from ipulse_worker.runner.user_code.failure import ProgramFailure
+from ipulse_worker.runner.user_code.budget import of_program
+from ipulse_worker.runner.user_code.failure import ProgramFailure, excess, lack_of_processes
 
 if TYPE_CHECKING:
     from ipulse.spec.program import ProgramLimits
@@ -39,32 +40,22 @@ def failure_of(
 
     `why` is the message of the program itself.
     """
-    lost = left_out(result)
-    if result.exceeded == "memory":
-        return ProgramFailure(
-            Reason.OUT_OF_MEMORY,
-            f"The program needs more than {limits.memory_mib:,} MiB of memory: raise "
-            f"limits.memory_mib.{lost}",
-        )
-    if result.exceeded == "seconds":
-        return ProgramFailure(
-            Reason.LIMIT_EXCEEDED,
-            f"The program ran longer than {limits.seconds:,} s: raise limits.seconds.{lost}",
-        )
+    lost, budget = left_out(result), of_program(limits, limits.seconds)
+    late = f"ran longer than {limits.seconds:,} s: raise limits.seconds"
+    failure = excess("The program", result.exceeded, budget, late, ": raise limits.memory_mib")
+    if failure is not None:
+        return ProgramFailure(failure.reason, f"{failure.message}{lost}")
     if result.status == 0:
         return None
     ended = f"The program ended with exit status {result.status}"
     text = f"{ended}: {why}" if why else f"{ended}."
-    lacked = f" {lack_of_processes(limits)}" if result.lacked_processes else ""
+    lacked = f" {too_few_processes(limits)}" if result.lacked_processes else ""
     return ProgramFailure(Reason.PROGRAM_FAILED, f"{text}{lacked}{lost}")
 
 
-def lack_of_processes(limits: ProgramLimits) -> str:
-    """Return a sentence about a program that wanted more processes than it got."""
-    return (
-        f"It reached its limit of {limits.processes:,} processes and threads: raise "
-        "limits.processes."
-    )
+def too_few_processes(limits: ProgramLimits) -> str:
+    """Return a sentence about a program that wanted more processes than its spec gives it."""
+    return lack_of_processes(of_program(limits, limits.seconds), ": raise limits.processes")
 
 
 def left_out(result: SandboxResult) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
-from typing import Any, Dict, Optional, Set, Union
+from typing import Any, Set
 
 from ipulse_core.events import (
     MAX_LINE,
@@ -17,12 +17,17 @@ from ipulse_core.events import (
     PhaseEvent,
     ProgressEvent,
 )
-from ipulse_core.limits import CONTROL_CHARACTERS
 from ipulse_core.states import INFRASTRUCTURE, Reason
-from ipulse_worker.runner.user_code.trainings.messages import BadMessage, ReceivedFile
+from ipulse_worker.runner.user_code.budget import (
+    EVENTS_AT_ONCE,
+    EVENTS_PER_SECOND,
+    MAX_PROGRESS,
+    MAX_TEXT,
+)
+from ipulse_worker.runner.user_code.failure import printable
+from ipulse_worker.runner.user_code.protocol import BadMessage, Message
+from ipulse_worker.runner.user_code.trainings.messages import ReceivedFile
 
-EVENTS_PER_SECOND, EVENTS_AT_ONCE = 100.0, 10_000
-MAX_OUTCOME, MAX_PROGRESS = 4000, 1000  # characters of a message
 _KINDS = {
     "artifact": ArtifactEvent,
     "checkpoint": CheckpointEvent,
@@ -43,16 +48,17 @@ class EventFilter:
     def __init__(self) -> None:
         self._files: Set[str] = set()
 
-    def event_of(self, message: Union[Dict[str, Any], ReceivedFile]) -> Optional[Event]:
-        """Return the event to pass on, if any. Raises BadMessage."""
-        if isinstance(message, ReceivedFile):
-            self._files.add(message.name)
-            return None
-        made = _KINDS.get(str(message.pop("kind", "")))
-        if made is None:
+    def add(self, file: ReceivedFile) -> None:
+        """Let events name a file, which has arrived."""
+        self._files.add(file.name)
+
+    def event_of(self, message: Message) -> Event:
+        """Return the event to pass on. Raises BadMessage."""
+        made = _KINDS.get(message.kind)
+        if made is None or message.size:
             raise BadMessage("a message is of no known kind")
         try:
-            event: Any = made(**message)
+            event: Any = made(**message.fields)
         except TypeError:
             raise BadMessage("a message has other fields than an event") from None
         if isinstance(event, (ArtifactEvent, CheckpointEvent)) and event.path not in self._files:
@@ -61,9 +67,9 @@ class EventFilter:
             return _outcome(event)
         if isinstance(event, LogEvent):
             stream = event.stream if event.stream in _STREAMS else "runner"
-            return LogEvent(_printable(event.message, MAX_LINE), event.level, stream)
+            return LogEvent(printable(event.message, MAX_LINE), event.level, stream)
         if isinstance(event, ProgressEvent):
-            return replace(event, message=_printable(event.message, MAX_PROGRESS))
+            return replace(event, message=printable(event.message, MAX_PROGRESS))
         found: Event = event
         return found
 
@@ -88,13 +94,8 @@ def _outcome(event: DoneEvent) -> DoneEvent:
     """Return the outcome; one that blames this worker or its devices is the program's failure."""
     known = {reason.value: reason for reason in Reason}
     reason = known.get(str(event.reason))
-    message = _printable(event.message)
+    message = printable(event.message)
     if reason is None or (reason in INFRASTRUCTURE and reason not in _HARMLESS):
         message = f"The training with custom ops ended with {str(event.reason)[:64]!a}: {message}"
         reason = Reason.PROGRAM_FAILED
-    return DoneEvent(reason.value, message[:MAX_OUTCOME], event.summary)
-
-
-def _printable(text: Any, characters: int = MAX_OUTCOME) -> str:
-    line = " ".join(str(text).splitlines())[:characters]
-    return CONTROL_CHARACTERS.sub("\N{REPLACEMENT CHARACTER}", line)
+    return DoneEvent(reason.value, message[:MAX_TEXT], event.summary)

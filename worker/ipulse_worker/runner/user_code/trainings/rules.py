@@ -1,10 +1,9 @@
-"""Which trainings run in a sandbox, with which limits, and what it means that one has ended."""
+"""Which trainings run in a sandbox, which files they see, and what it means that one ended."""
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
-from typing import TYPE_CHECKING, List, Mapping, Tuple
+from typing import TYPE_CHECKING, List, Mapping
 
 from ipulse_core.events import Assignment
 from ipulse_core.sandbox.bubblewrap import is_switched_off
@@ -12,25 +11,20 @@ from ipulse_core.sandbox.limits import SandboxLimits
 from ipulse_core.sandbox.process import ProcessEnded
 from ipulse_core.states import Reason
 from ipulse_worker.runner.data.uploaded import file_name, is_uploaded
+from ipulse_worker.runner.user_code import budget
+from ipulse_worker.runner.user_code.failure import ProgramFailure, excess, lack_of_processes
 
 if TYPE_CHECKING:
     from ipulse.spec import ExperimentSpec
 
-_SECONDS = 366 * 86_400  # a training has no time limit of its own
+_TRAINING = "The training with custom ops"
 _SUFFIXES = (".npz", ".csv", ".h5")  # of data sets that are one file
-_PROCESSES = 4096
 
 
 def must_be_confined(assignment: Assignment, environment: Mapping[str, str]) -> bool:
     """Return whether the training must run in a sandbox: it loads custom ops on IPUs."""
     is_on_ipus = assignment.spec.get("device", {}).get("kind") == "ipu"
     return bool(is_on_ipus and assignment.ops and not is_switched_off(environment))
-
-
-def limits() -> SandboxLimits:
-    """Return the limits of a training: those of the machine, except for files in memory."""
-    total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    return SandboxLimits(_SECONDS, memory_bytes=total, disk_bytes=total // 4, processes=_PROCESSES)
 
 
 def named_files(spec: ExperimentSpec, environment: Mapping[str, str]) -> List[Path]:
@@ -48,11 +42,12 @@ def named_files(spec: ExperimentSpec, environment: Mapping[str, str]) -> List[Pa
     return [path for path in paths if path.exists() and root in path.resolve().parents]
 
 
-def reason_of(ended: ProcessEnded) -> Tuple[Reason, str]:
-    """Return reason and message of an attempt with a process that ended without an outcome."""
-    if ended.exceeded == "memory":
-        return Reason.OUT_OF_MEMORY, "The training with custom ops needs more memory than there is."
-    message = "The training with custom ops ended its process; the log has its last output."
-    if ended.lacked_processes:
-        message += f" It reached its limit of {_PROCESSES:,} processes and threads."
-    return Reason.PROGRAM_FAILED, message
+def failure_of(ended: ProcessEnded, limits: SandboxLimits) -> ProgramFailure:
+    """Return the failure of an attempt with a process that ended without an outcome."""
+    late = f"did not take a message within {budget.ANSWER_SECONDS:g} s"
+    failure = excess(_TRAINING, ended.exceeded, limits, late)
+    if failure is not None:
+        return failure
+    message = f"{_TRAINING} ended its process; the log has its last output."
+    more = f" {lack_of_processes(limits)}" if ended.lacked_processes else ""
+    return ProgramFailure(Reason.PROGRAM_FAILED, f"{message}{more}")
