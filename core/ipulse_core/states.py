@@ -201,10 +201,10 @@ def _transitions() -> Dict[JobState, FrozenSet[JobState]]:
 TRANSITIONS: Mapping[JobState, FrozenSet[JobState]] = _transitions()
 
 # A retry queues a failed job again, or blocks it while it waits for other jobs; and it blocks those
-# again that were cancelled because of the failure.
+# again that were cancelled because of the failure. Such a job can be retried itself later.
 RETRIES: Mapping[JobState, FrozenSet[JobState]] = {
     JobState.FAILED: frozenset({JobState.QUEUED, JobState.BLOCKED}),
-    JobState.CANCELLED: frozenset({JobState.BLOCKED}),
+    JobState.CANCELLED: frozenset({JobState.QUEUED, JobState.BLOCKED}),
 }
 
 

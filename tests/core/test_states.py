@@ -84,7 +84,7 @@ class TestTransitions:
 
     def test_a_retry_begins_anew_and_only_after_a_failure_or_for_one(self) -> None:
         assert RETRIES[JobState.FAILED] == {JobState.QUEUED, JobState.BLOCKED}
-        assert RETRIES[JobState.CANCELLED] == {JobState.BLOCKED}
+        assert RETRIES[JobState.CANCELLED] == {JobState.QUEUED, JobState.BLOCKED}
         assert set(RETRIES) < TERMINAL
 
     def test_the_check_agrees_with_the_table_everywhere(self) -> None:

@@ -21,6 +21,6 @@ def retry_by(caller: Caller) -> Callable[[Transaction, JobRow], JobRow]:
     def retry(transaction: Transaction, job: JobRow) -> JobRow:
         if Needs.of_job(job).has_code:
             caller.check_submits_code()
-        return repeats.retry_job(transaction, job, caller.name)
+        return repeats.retry_job(transaction, job, caller.name, caller.submit_code)
 
     return retry

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
+from typing import NamedTuple
 
 from sqlalchemy import select, update
 
@@ -19,14 +20,38 @@ from ipulse_service.jobs.queue import admission, too_little
 from ipulse_service.jobs.queue.needs import Needs
 
 AT_ONCE = 500  # jobs of one statement
+NAMED = 5  # jobs that a message names
 
 
-def retry(transaction: Transaction, job: JobRow, retried_by: str) -> list[JobRow]:
+class Dependents(NamedTuple):
+    """The jobs that were cancelled because of another job's failure alone."""
+
+    blocked: list[JobRow]  # they wait for it again
+    with_code: list[JobRow]  # cancelled still: who retried it may not submit their code
+
+    @property
+    def message(self) -> str:
+        """Says which jobs stay cancelled; empty without any."""
+        if not self.with_code:
+            return ""
+        named = ", ".join(job.id for job in self.with_code[:NAMED])
+        more = f" and {len(self.with_code) - NAMED} more" if len(self.with_code) > NAMED else ""
+        return (
+            f"Jobs with code that waited for it stay cancelled: {named}{more}. Retry them with a "
+            "token that may submit code."
+        )
+
+
+def retry(
+    transaction: Transaction, job: JobRow, retried_by: str, may_submit_code: bool
+) -> list[JobRow]:
     """Queues a locked job again that has failed; returns it, and the jobs that wait for it again.
 
-    Lost attempts and limits of time count anew. A job that has not ended is left unchanged, so
-    that a repeated request is none: then the list is empty. Raises IllegalTransition for another
-    end, and NoSuchDevice or NoMatchingAgent.
+    Lost attempts and limits of time count anew. A job that was cancelled because another one failed
+    is retried too, once that one was. Without the right to submit code, jobs with code that waited
+    for the job stay cancelled, and its message names them. A job that has not ended is left
+    unchanged, so that a repeated request is none: then the list is empty. Raises IllegalTransition
+    for another end, and NoSuchDevice or NoMatchingAgent.
     """
     if not job.state.is_terminal:
         return []
@@ -49,53 +74,59 @@ def retry(transaction: Transaction, job: JobRow, retried_by: str) -> list[JobRow
         finish_reason=None,
     )
     after = JobState.BLOCKED if still_waits else JobState.QUEUED
-    moved, state_event = transitions.transition(transaction, fresh, after)
+    again = _block_again(transaction, job, may_submit_code)
+    moved, state_event = transitions.transition(transaction, fresh, after, None, again.message)
     lines = events.log_events([f"Retried {start} by {retried_by}."], "info", "service")
     number = job.attempt or None
     last_seq = events.append(transaction, job.pk, job.last_seq, number, [*lines, state_event])
     moved = store.update(transaction, job, moved._replace(last_seq=last_seq))
     if not still_waits:
         outbox.add(transaction, moved)
-    return [moved, *_block_again(transaction, [job])]
+    return [moved, *again.blocked]
 
 
 def _check(transaction: Transaction, job: JobRow) -> None:
-    """Raises IllegalTransition for a job that has not failed here."""
+    """Raises IllegalTransition for a job that has not failed here, nor only waited for one."""
     why = ""
+    broken = _needed(transaction, job, BROKEN)
+    only_waited = job.reason is Reason.DEPENDENCY_FAILED
     if job.state is JobState.SUCCEEDED:
         why = "it has its results: continue it for more epochs, or clone it"
-    elif job.reason is Reason.DEPENDENCY_FAILED:
+    elif only_waited and broken:
         why = f"retry the job that it waited for. {job.message}"
-    elif job.state is JobState.CANCELLED:
+    elif job.state is JobState.CANCELLED and not only_waited:
         has_checkpoint = artifacts.latest_checkpoint(transaction, job) is not None
         why = "continue it from its last checkpoint" if has_checkpoint else "clone it"
     elif job.imported_at is not None:
         why = "it ran on another service, and what it needs may not be here: clone it"
-    elif broken := _needed(transaction, job, BROKEN):
+    elif broken:
         why = f"retry the job that it waits for first: {broken}"
     if why:
         raise IllegalTransition(f"a job that is {job.state.value} cannot be retried: {why}")
 
 
-def _block_again(transaction: Transaction, retried: Sequence[JobRow]) -> list[JobRow]:
-    """Makes the jobs wait again that wait for these and have not begun; returns the blocked ones.
+def _block_again(transaction: Transaction, retried: JobRow, may_submit_code: bool) -> Dependents:
+    """Makes the jobs wait again that wait for this one and have not begun.
 
     Those that were cancelled for this reason alone are blocked again, and so are those that waited
-    for them.
+    for them. Without the right to submit code, jobs with code stay cancelled.
     """
-    blocked: list[JobRow] = []
-    level = [job.pk for job in retried]
+    found = Dependents([], [])
+    level = [retried.pk]
     while level:
         again = _wait_again(transaction, level[:AT_ONCE])
-        moves = [
-            (job._replace(retried_at=transaction.now), JobState.BLOCKED)
-            for job in again
-            if job.state is JobState.CANCELLED and job.reason is Reason.DEPENDENCY_FAILED
-        ]
-        transitions.move_all(transaction, moves, None)
-        blocked += (job for job, _ in moves)
-        level = [*level[AT_ONCE:], *(job.pk for job, _ in moves)]
-    return blocked
+        blocked = []
+        for job in again:
+            if job.state is not JobState.CANCELLED or job.reason is not Reason.DEPENDENCY_FAILED:
+                continue
+            if Needs.of_job(job).has_code and not may_submit_code:
+                found.with_code.append(job)
+            else:
+                blocked.append(job._replace(retried_at=transaction.now))
+        transitions.move_all(transaction, [(job, JobState.BLOCKED) for job in blocked], None)
+        found.blocked.extend(blocked)
+        level = [*level[AT_ONCE:], *(job.pk for job in blocked)]
+    return found
 
 
 def _wait_again(transaction: Transaction, needed: Collection[int]) -> list[JobRow]:

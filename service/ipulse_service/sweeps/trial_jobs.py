@@ -19,7 +19,7 @@ from ipulse_service.jobs.dependencies import Dependency
 from ipulse_service.jobs.job_attributes import JobAttributes
 from ipulse_service.jobs.scheduling_options import SchedulingOptions
 from ipulse_service.jobs.submission import ResolvedSpec
-from ipulse_service.sweeps import trial_store
+from ipulse_service.sweeps import code_rights, trial_store
 from ipulse_service.sweeps.rows import SweepRow, TrialJob, TrialRow
 
 # A job in one of these states has compiled its program.
@@ -62,7 +62,9 @@ def _is_retried(transaction: Transaction, sweep: SweepRow, former: TrialJob) -> 
     if job is None or job.state in (JobState.SUCCEEDED, JobState.CANCELLED):
         return False
     try:
-        retry.retry(transaction, job, f"the sweep {sweep.id}")
+        # Only who may submit code repeats trials of a sweep with an op.
+        may_submit_code = code_rights.names_op(sweep.definition)
+        retry.retry(transaction, job, f"the sweep {sweep.id}", may_submit_code)
     except (IllegalTransition, InvalidInput):  # such as one that was imported
         return False
     return True

@@ -226,6 +226,46 @@ def test_code_needs_the_right_to_submit_it(service: InProcess, coder: httpx.Clie
     cancel(service, job_id)
 
 
+def test_dependents_with_code_stay_cancelled_without_the_right(
+    service: InProcess, coder: httpx.Client
+) -> None:
+    first = submit(service)
+    plain, code = submit(service, first), submit(service, first)
+    after_code = submit(service, code)
+    with service.database.write() as transaction:
+        this = update(tables.jobs).where(tables.jobs.c.id == code)
+        transaction.connection.execute(this.values(requires='{"software":["sandbox"]}'))
+    service.attempt(first).finish("diverged")
+    for job_id in (plain, code, after_code):
+        assert ended(service, job_id)["reason"] == "dependency_failed"
+
+    assert code in retry(service, first)["message"]
+    waiting = [service.job(job_id)["state"] for job_id in (plain, code, after_code)]
+    assert waiting == ["blocked", "cancelled", "cancelled"]
+    refused = service.user.post(f"/v1/jobs/{code}/retry")
+    assert check_problem(refused, 403)["code"] == "code_not_permitted"
+    assert service.attempt(first).complete()["state"] == "succeeded"
+    assert coder.post(f"/v1/jobs/{code}/retry").json()["state"] == "queued"
+    assert service.job(after_code)["state"] == "blocked"
+    cancel(service, code)
+    service.attempt(plain).complete()
+
+
+def test_who_may_submit_code_revives_dependents_with_code(
+    service: InProcess, coder: httpx.Client
+) -> None:
+    first = submit(service)
+    code = submit(service, first)
+    with service.database.write() as transaction:
+        this = update(tables.jobs).where(tables.jobs.c.id == code)
+        transaction.connection.execute(this.values(requires='{"software":["sandbox"]}'))
+    service.attempt(first).finish("diverged")
+    assert ended(service, code)["reason"] == "dependency_failed"
+    assert coder.post(f"/v1/jobs/{first}/retry").json()["message"] == ""
+    assert service.job(code)["state"] == "blocked"
+    cancel(service, first)
+
+
 def test_all_failed_jobs_of_a_search(service: InProcess) -> None:
     jobs = [failed(service)[0], failed(service)[0], submit(service)]
     for job_id in jobs:

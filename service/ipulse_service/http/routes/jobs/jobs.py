@@ -149,7 +149,8 @@ def retry_job(changer: Changer, caller: CurrentCaller) -> JobDetail:
     Its events continue, and lost attempts and limits of time count anew. Jobs that were cancelled
     only because of its failure are blocked again, and its trial of a sweep runs again. A job that
     has not ended does not change; 409 for one that succeeded or was cancelled, and 422 if no agent
-    can run it any more. A job with code needs a token with the flag `submit_code`.
+    can run it any more. A job with code needs a token with the flag `submit_code`; without it, jobs
+    with code that waited for this one stay cancelled, and its `message` names them.
     """
     return changer.apply(retry_by(caller))
 
