@@ -44,8 +44,12 @@ def advance(transaction: Transaction, pk: int, proposal: Proposal | None = None)
     A method that learns needs a proposal. A sweep that another replica has locked is left alone.
     """
     sweep = store.lock_or_skip(transaction, pk)
-    if sweep is None or sweep.state is SweepState.ENDED:
+    if sweep is None:
         return False
+    if sweep.state is SweepState.ENDED:
+        if not trial_store.trials(transaction, sweep, [TrialState.RUNNING]):
+            return False
+        sweep = store.change(transaction, sweep, **store.reopened(transaction, sweep))
     config = sweep.definition
     sweep, left, running = _store_results(transaction, sweep, config)
     sweep = _apply_limits(transaction, sweep)
@@ -73,9 +77,11 @@ def advance(transaction: Transaction, pk: int, proposal: Proposal | None = None)
 def is_due(transaction: Transaction, pk: int) -> bool:
     """Returns whether `advance` would change a sweep; without a lock."""
     sweep = store.peek(transaction, pk)
-    if sweep is None or sweep.state is SweepState.ENDED:
+    if sweep is None:
         return False
     running = trial_store.trials(transaction, sweep, [TrialState.RUNNING])
+    if sweep.state is SweepState.ENDED:
+        return bool(running)  # a job was retried while the sweep ended
     groups = trial_store.jobs_of(transaction, running)
     if any(trial_end.has_ended(job) for group in groups.values() for job in group):
         return True

@@ -53,7 +53,11 @@ def _reopen_trials(transaction: Transaction, revived: Sequence[JobRow]) -> None:
     transaction.connection.execute(forgotten.values(values))
     _reopen(transaction, sweep_trials.c.pk.in_({row.trial_pk for row in found}))
     for sweep_pk in sorted({row.sweep_pk for row in found}):
-        _go_on(transaction, sweep_pk)
+        # Elsewhere a sweep is locked before its jobs, so it is not waited for here. One that ends
+        # at this moment, or is locked, is reopened by `progress.advance`, since a trial runs.
+        sweep = store.lock_or_skip(transaction, sweep_pk)
+        if sweep is not None:
+            store.change(transaction, sweep, **store.reopened(transaction, sweep))
 
 
 def repeat(
@@ -95,7 +99,7 @@ def repeat(
     if not count:
         raise NothingToRepeat(_nothing(failed, deleted, numbers))
     _check_hours(transaction, sweep)
-    return store.change(transaction, sweep, **_continued(transaction, sweep))
+    return store.change(transaction, sweep, **store.reopened(transaction, sweep))
 
 
 def _nothing(failed: bool, deleted: bool, numbers: Collection[int]) -> str:
@@ -131,29 +135,3 @@ def _check_hours(transaction: Transaction, sweep: SweepRow) -> None:
     """Raises LimitReached if the sweep has used its device hours."""
     if limits.reached(transaction, sweep) is SweepReason.DEVICE_LIMIT:
         limits.check_continued(transaction, sweep, sweep._replace(state=SweepState.RUNNING))
-
-
-def _go_on(transaction: Transaction, sweep_pk: int) -> None:
-    """Makes a sweep wait for its trials again.
-
-    Its jobs are locked before it here, and after it where it is brought forward. The latter locks
-    no job of a sweep that has ended, so that only such a sweep is waited for.
-    """
-    sweep = store.lock_or_skip(transaction, sweep_pk)
-    seen = sweep or store.peek(transaction, sweep_pk)
-    if sweep is None and seen is not None and seen.state is SweepState.ENDED:
-        sweep = store.get(transaction, seen.id)
-    if sweep is not None:
-        store.change(transaction, sweep, **_continued(transaction, sweep))
-
-
-def _continued(transaction: Transaction, sweep: SweepRow) -> dict[str, object]:
-    """Returns the columns of a sweep of which some trials run again.
-
-    One that ended before all its trials had begun does not begin the others.
-    """
-    if sweep.state is not SweepState.ENDED:
-        return {}
-    if sweep.next_trial > sweep.trials:
-        return store.continued(transaction)
-    return {"state": SweepState.STOPPING.value, "finished_at": None}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy import delete, insert, select, update
+from sqlalchemy import delete, exists, insert, select, update
 
 from ipulse_core import ids
 from ipulse_core.errors import Conflict, NotFound
@@ -15,6 +15,7 @@ from ipulse_service.sweeps.rows import (
     SWEEP_COLUMNS,
     SweepRow,
     SweepState,
+    TrialState,
 )
 
 TOPIC = "sweeps"  # notified when a sweep may begin a trial
@@ -96,8 +97,11 @@ def lock_or_skip(transaction: Transaction, pk: int) -> SweepRow | None:
 
 
 def open_pks(transaction: Transaction) -> list[int]:
-    """Returns the keys of all sweeps that have not ended."""
-    query = select(sweeps.c.pk).where(sweeps.c.state != SweepState.ENDED.value)
+    """Returns the keys of all sweeps that have not ended, or of which a trial runs again."""
+    runs_again = exists().where(
+        sweep_trials.c.sweep_pk == sweeps.c.pk, sweep_trials.c.state == TrialState.RUNNING.value
+    )
+    query = select(sweeps.c.pk).where((sweeps.c.state != SweepState.ENDED.value) | runs_again)
     return list(transaction.connection.execute(query.order_by(sweeps.c.pk)).scalars())
 
 
@@ -130,6 +134,18 @@ def continued(transaction: Transaction) -> dict[str, object]:
         "finished_at": None,
         "continued_at": transaction.now,
     }
+
+
+def reopened(transaction: Transaction, sweep: SweepRow) -> dict[str, object]:
+    """Returns the columns of a sweep of which some trials run again.
+
+    One that ended before all its trials had begun does not begin the others.
+    """
+    if sweep.state is not SweepState.ENDED:
+        return {}
+    if sweep.next_trial > sweep.trials:
+        return continued(transaction)
+    return {"state": SweepState.STOPPING.value, "finished_at": None}
 
 
 def change(transaction: Transaction, sweep: SweepRow, **columns: Any) -> SweepRow:

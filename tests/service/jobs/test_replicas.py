@@ -14,10 +14,12 @@ from ipulse_service.background import outbox
 from ipulse_service.db import tables
 from ipulse_service.jobs import attempts, leases, losses
 from ipulse_service.jobs.queue import claims, order
+from ipulse_service.sweeps import store as sweep_store
 from tests.service.agents import Attempt
 from tests.service.conditions import eventually
 from tests.service.postgresql_server import PostgreSQLServer
 from tests.service.running import SPEC, InProcess, settings_for
+from tests.service.sweeps.sweeping import RATE, begun, create, succeed, sweep_of, trials_of
 
 
 @pytest.fixture(scope="module")
@@ -170,6 +172,35 @@ def test_a_cancel_at_one_replica_reaches_the_agent_at_the_other(
         waiting = beside.submit(attempt.orders, wait=30)
         other.user.post(f"/v1/jobs/{job_id}/cancel")
         assert waiting.result(timeout=10).json() == {"cancel": True, "finish": False}
+
+
+@pytest.mark.parametrize("has_ended", [True, False])
+def test_a_job_is_retried_while_its_sweep_is_locked(
+    replicas: tuple[InProcess, InProcess], has_ended: bool
+) -> None:
+    """The retry does not wait for the sweep, which has ended or ends at this moment."""
+    one, other = replicas
+    sweep_id = create(one, parameters={RATE: {"values": [0.1, 0.01]}}, parallel=1)["id"]
+    [trial] = begun(one, sweep_id, 1)
+    job_id = trial["jobs"][0]["id"]
+    path = f"/v1/sweeps/{sweep_id}"
+    attempt = one.attempt(job_id)
+    one.user.post(f"{path}/{'stop' if has_ended else 'pause'}")
+    attempt.finish("diverged")
+    eventually(lambda: trials_of(one, sweep_id)[0]["state"] == "failed")
+    if has_ended:
+        eventually(lambda: sweep_of(one, sweep_id)["state"] == "ended")
+    with ThreadPoolExecutor(1) as beside, one.database.write() as ending:
+        sweep = sweep_store.get(ending, sweep_id)
+        retried = beside.submit(other.user.post, f"/v1/jobs/{job_id}/retry")
+        try:
+            assert retried.result(timeout=10).json()["state"] == "queued"
+        finally:
+            sweep_store.change(ending, sweep, state="ended")
+    eventually(lambda: sweep_of(one, sweep_id)["state"] == "stopping")
+    succeed(one.attempt(job_id), 0.5)
+    eventually(lambda: sweep_of(one, sweep_id)["state"] == "ended")
+    assert trials_of(one, sweep_id)[0]["state"] == "succeeded"
 
 
 def test_a_database_that_was_restarted_is_used_again(
