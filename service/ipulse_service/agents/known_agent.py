@@ -105,11 +105,18 @@ class KnownAgent:
             total is None or is_more(int(total), tried[name]) for name, total in totals.items()
         )
 
+    def is_suited(self, needs: Needs) -> bool:
+        """Returns whether it has the device, labels and data set that a job needs.
+
+        Software that it lacks may come: agents look for it again, and a user may install it.
+        """
+        has_device = needs.device in self.device_kinds and self.has_ipus(needs)
+        return has_device and self.has_labels(needs) and self.has_data(needs)
+
     def can_run(self, needs: Needs) -> bool:
         """Returns whether it has all that a job needs, whether or not it uses the device now."""
-        has_device = needs.device in self.device_kinds and self.has_ipus(needs)
-        has_rest = self.has_labels(needs) and self.has_software(needs) and self.has_more(needs)
-        return has_device and self.has_data(needs) and has_rest and self.has_packages(needs)
+        has_software = self.has_software(needs) and self.has_packages(needs)
+        return self.is_suited(needs) and has_software and self.has_more(needs)
 
 
 @lru_cache(256)  # a list may be long, and is read for every submission

@@ -40,11 +40,11 @@ def why_hopeless(transaction: Transaction, job: JobRow) -> str:
     if not needs.requirements.too_little:
         return ""
     known = admission.without_replaced(registry.known(transaction), transaction.now)
-    fitting = [agent for agent in known if needs.device in agent.device_kinds]
-    if any(agent.may_have_more(needs) for agent in fitting):
+    suited = [agent for agent in known if agent.is_suited(needs)]
+    if any(agent.may_have_more(needs) for agent in suited):
         return ""
-    has = admission.amounts(fitting, needs)
+    has = admission.amounts(suited, needs)
     return (
-        f"The job needs {admission.too_little_text(needs)}, more than any worker has ({has}): free "
-        "the disk of a worker, or start one with more, and retry the job."
+        f"The job needs {admission.too_little_text(needs)}, more than any worker has that it can "
+        f"run on ({has}): free the disk of a worker, or start one with more, and retry the job."
     )

@@ -40,6 +40,16 @@ def alone(
         yield running
 
 
+@pytest.fixture
+def no_other_agents(service: InProcess) -> Iterator[None]:
+    """Remove the agents of other tests, which may have more."""
+    service.wait_until_ready()
+    yield
+    for agent in service.user.get("/v1/agents").json()["agents"]:
+        service.worker.post("/v1/worker/sign-off", json={"agent": agent["name"]})
+        assert service.user.delete(f"/v1/agents/{agent['name']}").status_code == 204
+
+
 @pytest.fixture(scope="module")
 def crowd(service: InProcess) -> Crowd:
     """Five jobs of a group that no other test has."""

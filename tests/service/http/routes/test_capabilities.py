@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from random import Random
 from typing import Any
 
@@ -30,14 +29,7 @@ EVERYTHING = {
 EQUATIONS = {"kind": "equations", "neurons": 8, "neuron": lif()}
 
 
-@pytest.fixture(autouse=True)
-def no_other_agents(service: InProcess) -> Iterator[None]:
-    """Remove the agents of other tests, which may have more."""
-    service.wait_until_ready()
-    yield
-    for agent in service.user.get("/v1/agents").json()["agents"]:
-        service.worker.post("/v1/worker/sign-off", json={"agent": agent["name"]})
-        assert service.user.delete(f"/v1/agents/{agent['name']}").status_code == 204
+pytestmark = pytest.mark.usefixtures("no_other_agents")
 
 
 def having(service: InProcess, agent: str, *lacking: str, **more: Any) -> None:

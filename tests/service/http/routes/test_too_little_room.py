@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -10,21 +9,13 @@ import pytest
 from tests.service.agents import Attempt, phase
 from tests.service.conditions import eventually
 from tests.service.http.routes.test_queue import announce, claim
-from tests.service.running import InProcess
+from tests.service.running import SPEC, InProcess
 
 MIB = 2**20
 NAMES = ("one", "two", "three")
 FULL = "/work/att/weights.npz: No space left on device."
 
-
-@pytest.fixture(autouse=True)
-def no_other_agents(service: InProcess) -> Iterator[None]:
-    """Remove the agents of other tests, which may have more."""
-    service.wait_until_ready()
-    yield
-    for agent in service.user.get("/v1/agents").json()["agents"]:
-        service.worker.post("/v1/worker/sign-off", json={"agent": agent["name"]})
-        assert service.user.delete(f"/v1/agents/{agent['name']}").status_code == 204
+pytestmark = pytest.mark.usefixtures("no_other_agents")
 
 
 def disk(size: int, free: int | None = None) -> dict[str, int]:
@@ -54,7 +45,6 @@ def test_the_first_of_three_equal_disks_is_enough_to_say_that_none_fits(
     service.submit()
     job = fills_its_disk(claim(service, "one", "cpu"), disk_bytes=64 * MIB - 4096)
     assert (job["state"], job["reason"]) == ("failed", "worker_disk_full")
-    assert "more than any worker has" in job["message"]
     assert f"{64 * MIB - 4096:,} bytes" in job["message"]
     assert len(job["attempts"]) == 1
     service.submit()  # a smaller one
@@ -88,6 +78,31 @@ def test_a_larger_disk_that_is_full_now_is_waited_for(service: InProcess) -> Non
     assert "one: " in waiting["detail"]
     refused(service, "two")
     announce(service, "two", "cpu", capabilities=disk(1000 * MIB))
+    assert claim(service, "two", "cpu").complete()["state"] == "succeeded"
+
+
+def test_a_larger_disk_where_the_job_cannot_run_does_not_count(service: InProcess) -> None:
+    announce(service, "pod", "emulator", ipus={"emulator": 4}, capabilities=disk(64 * MIB))
+    announce(service, "one", "emulator", ipus={"emulator": 1}, capabilities=disk(900 * MIB))
+    service.submit({**SPEC, "device": {"kind": "emulator", "ipus": 2}})
+    job = fills_its_disk(claim(service, "pod", "emulator"), disk_bytes=64 * MIB)
+    assert (job["state"], job["reason"]) == ("failed", "worker_disk_full")
+    assert f"pod: {64 * MIB:,} bytes" in job["message"]
+    assert "one: " not in job["message"]
+
+
+def test_a_larger_disk_without_the_software_is_waited_for(service: InProcess) -> None:
+    announce(service, "one", "cpu", capabilities={**disk(64 * MIB), "kernels": True})
+    announce(service, "two", "cpu", capabilities={**disk(900 * MIB), "kernels": False})
+    submitted = service.submit()
+    job = fills_its_disk(claim(service, "one", "cpu"), disk_bytes=64 * MIB)
+    assert job["state"] == "retry_wait"
+    eventually(lambda: service.job(submitted["id"])["state"] == "queued")
+    waiting = service.job(submitted["id"])["waiting_on"]
+    assert waiting["reason"] == "no_match"
+    assert f"{64 * MIB:,} bytes" in waiting["detail"]
+    assert "kernels" in waiting["detail"]
+    announce(service, "two", "cpu", capabilities={**disk(900 * MIB), "kernels": True})
     assert claim(service, "two", "cpu").complete()["state"] == "succeeded"
 
 
