@@ -61,3 +61,21 @@ def test_questions_are_asked_less_often_until_there_is_an_answer() -> None:
     assert asked == [0, 15, 45, 105, 405, 420]
     # An answer stays while there is no other.
     assert seen == [None, None, None, "no", "no", "yes"]
+
+
+@pytest.mark.parametrize("answer", ["yes", None])
+def test_an_answer_that_proves_wrong_while_it_is_asked_for_is_asked_for_again(
+    answer: str | None,
+) -> None:
+    def ask() -> str | None:
+        if not asked:
+            question.ask_again()  # a job did not find it at this moment
+        asked.append(True)
+        return answer
+
+    asked: list[bool] = []
+    question = RepeatedQuestion(ask, clock=lambda: 0.0)
+    question.ask()
+    assert question.is_due()
+    question.ask()
+    assert not question.is_due()

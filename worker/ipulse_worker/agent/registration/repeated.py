@@ -34,22 +34,26 @@ class RepeatedQuestion(Generic[_Answer]):
         self.answer: _Answer | None = None  # the last one; None: not known
         self._due = -float("inf")
         self._pause = 0.0
+        self._requests = 0  # how often `ask_again` was called
 
     def is_due(self) -> bool:
         """Return whether it is time to ask."""
         return self._clock() >= self._due
 
     def ask_again(self) -> None:
-        """Make the question due: its answer proved wrong."""
+        """Make the question due: its answer proved wrong. Any thread may call this."""
+        self._requests += 1
         self._due = -float("inf")
 
     def ask(self) -> None:
         """Ask; a former answer stays if there is none now."""
+        requests = self._requests
         answer = self._ask()
         if answer is None:
-            self._pause = min(LONGEST_SECONDS, max(FIRST_SECONDS, 2 * self._pause))
-            self._due = self._clock() + self._pause
-            return
-        self.answer, self._pause = answer, 0.0
-        wait = float("inf") if self._is_final(answer) else LONGEST_SECONDS
+            self._pause = wait = min(LONGEST_SECONDS, max(FIRST_SECONDS, 2 * self._pause))
+        else:
+            self.answer, self._pause = answer, 0.0
+            wait = float("inf") if self._is_final(answer) else LONGEST_SECONDS
         self._due = self._clock() + wait
+        if self._requests != requests:  # meanwhile: this answer may be as old as the wrong one
+            self._due = -float("inf")
