@@ -20,6 +20,7 @@ from ipulse_core.errors import IPUlseError, Unavailable
 from ipulse_core.worker_faults import errors_name
 from ipulse_service.http import log_context as log
 from ipulse_service.http.app import create_app
+from ipulse_service.http.server.accept_queue import Listener
 from ipulse_service.http.server.request_log import WarningLimit
 from ipulse_service.http.server.uvicorn_protocol import SlowClientProtocol
 from ipulse_service.http.startup import Startup, one_line
@@ -49,7 +50,7 @@ class Server(uvicorn.Server):
         await super().startup(sockets=sockets)
         for listener in sockets or ():
             listener.listen(listening.BACKLOG)  # more may wait in the kernel
-        self._state.lanes.listeners = sockets or ()
+        self._state.lanes.listeners = [each for each in sockets or () if isinstance(each, Listener)]
         if self.started and not self.should_exit:
             try:
                 _announce(self._announcement, self._url)
@@ -133,16 +134,16 @@ def server(app: FastAPI, settings: Settings, listener: socket.socket) -> Server:
     return Server(config, app.state.services, url)
 
 
-def listen(settings: Settings) -> socket.socket:
+def listen(settings: Settings) -> Listener:
     """Returns the inherited socket, or a new one at the address in the settings.
 
     Raises:
         Unavailable: The address is in use, or the inherited descriptor is no socket.
     """
     if settings.listen_fd is None:
-        return listening.listen(settings.host, settings.port)
+        return Listener.of(listening.listen(settings.host, settings.port))
     try:
-        listener = socket.socket(fileno=settings.listen_fd)
+        listener = Listener(fileno=settings.listen_fd)
     except OSError as error:
         raise Unavailable(
             f"IPULSE_LISTEN_FD={settings.listen_fd} is no socket ({error.strerror}): "

@@ -148,10 +148,36 @@ def test_a_lease_does_not_expire_while_connections_wait_to_be_accepted(clocked: 
     claim = clocked.claim()
     for _ in range(30):
         clocked.pass_seconds(1)
-        clocked.reaper.listening_time.turn(has_unread=True)
+        clocked.reaper.listening_time.turn(waiting=3)
         clocked.look()
     assert clocked.is_held(claim)
     turns(clocked, 18)
+    assert not clocked.is_held(claim)
+
+
+@pytest.mark.parametrize("behind", [1, 5, 60])
+def test_a_dead_agent_is_noticed_by_a_service_that_is_always_behind(
+    clocked: Clocked, behind: int
+) -> None:
+    """Each connection waits for so many seconds, for ever; what an agent sent may be among them."""
+    accepted = 0
+
+    def pass_seconds(seconds: int) -> None:
+        nonlocal accepted
+        for _ in range(seconds):
+            clocked.pass_seconds(1)
+            accepted += 10
+            clocked.reaper.listening_time.turn(waiting=10 * behind, accepted=accepted)
+            clocked.look()
+
+    turns(clocked, 1)
+    claim = clocked.claim()
+    for _ in range(behind + 10):
+        pass_seconds(1)
+        clocked.heartbeat(claim)
+    pass_seconds(round(clocked.lease_seconds) - 1 + max(0, behind - 3))
+    assert clocked.is_held(claim)
+    pass_seconds(6)
     assert not clocked.is_held(claim)
 
 

@@ -16,7 +16,7 @@ from starlette.responses import Response
 
 from ipulse.stack.redis_server import RedisServer
 from ipulse_service.db import write_turns
-from ipulse_service.http.server import lanes
+from ipulse_service.http.server import accept_queue, lanes
 from tests.service.conditions import eventually
 from tests.service.http.test_metrics import samples
 from tests.service.running import SPEC, InProcess, settings_for
@@ -151,12 +151,22 @@ def test_every_route_that_accepts_jobs_is_a_submission(service: Blocked) -> None
     assert posts == expected
 
 
+def test_the_service_counts_what_it_accepts(service: Blocked) -> None:
+    (listener,) = service.state.lanes.listeners
+    before = listener.accepted
+    for _ in range(3):
+        with service.client() as client:  # a connection each
+            assert client.get("/healthz").status_code == 200
+    assert listener.accepted == before + 3
+
+
 def test_connections_that_wait_to_be_accepted_are_counted() -> None:
-    with socket.create_server(("127.0.0.1", 0), backlog=8) as listener:
-        assert lanes.waiting(listener) == 0
+    server = socket.create_server(("127.0.0.1", 0), backlog=8)
+    with accept_queue.Listener.of(server) as listener:
+        assert accept_queue.waiting(listener) == 0
         with socket.create_connection(listener.getsockname()) as client:
-            eventually(lambda: lanes.waiting(listener) == 1)
+            eventually(lambda: accept_queue.waiting(listener) == 1)
             listener.accept()[0].close()
-            assert lanes.waiting(listener) == 0
+            assert (accept_queue.waiting(listener), listener.accepted) == (0, 1)
             client.close()
-    assert lanes.waiting(listener) == 0
+    assert accept_queue.waiting(listener) == 0

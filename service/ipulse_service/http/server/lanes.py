@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import re
-import socket
-import struct
 import threading
 from collections.abc import AsyncIterator, Awaitable, Sequence
 from contextlib import asynccontextmanager, nullcontext, suppress
@@ -22,6 +20,7 @@ from ipulse_service.background.listening_time import ListeningTime
 from ipulse_service.db import write_turns
 from ipulse_service.http import problems
 from ipulse_service.http.metrics import Metrics
+from ipulse_service.http.server import accept_queue
 from ipulse_service.http.server.loop_lag import LoopLag
 from ipulse_service.http.server.places import Overloaded, Places
 
@@ -40,10 +39,6 @@ _SUBMISSION = re.compile(
 
 T = TypeVar("T")
 
-_INFO_BYTES = 104  # of the kernel's `struct tcp_info`; later fields are not read
-_UNACKED = struct.Struct("=I")
-_UNACKED_AT = 24  # of a listening socket, `tcpi_unacked` is the length of its queue
-
 
 class Lanes:
     """The two event loops; requests arrive on that of agents."""
@@ -53,7 +48,7 @@ class Lanes:
         self._worker_lag = LoopLag("worker", metrics.loop_lag("worker"))
         self._user_lag = LoopLag("user", metrics.loop_lag("user"))
         self._user_loop: asyncio.AbstractEventLoop | None = None
-        self.listeners: Sequence[socket.socket] = ()  # those of the server
+        self.listeners: Sequence[accept_queue.Listener] = ()  # those of the server
         self._started = threading.Event()
         self._ended: asyncio.Event | None = None
 
@@ -76,7 +71,8 @@ class Lanes:
             await asyncio.to_thread(thread.join)
 
     def _turn(self) -> None:
-        self.listening_time.turn(any(map(waiting, self.listeners)))
+        waiting = sum(map(accept_queue.waiting, self.listeners))
+        self.listening_time.turn(waiting, sum(each.accepted for each in self.listeners))
 
     def user_lag(self) -> float:
         """Returns for how many seconds requests of users lie unread."""
@@ -156,11 +152,3 @@ async def _on(loop: asyncio.AbstractEventLoop, awaitable: Awaitable[T]) -> T:
         return await awaitable
 
     return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(wait(), loop))
-
-
-def waiting(listener: socket.socket) -> int:
-    """Returns how many connections to a listening socket wait; 0 if it is closed."""
-    if listener.fileno() < 0 or not hasattr(socket, "TCP_INFO"):
-        return 0
-    info = listener.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _INFO_BYTES)
-    return int(_UNACKED.unpack_from(info, _UNACKED_AT)[0])
