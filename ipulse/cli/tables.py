@@ -10,9 +10,11 @@ from typing import Any
 from .terminal import cell, console, emit, say, show
 
 LEAST = 8  # characters that a cut column keeps
+LEAST_DIGITS = 6  # of a digest, which commands accept instead of the whole one
 _GAP = 2  # spaces between columns
 # Commands accept the first digits of these: ids of jobs and sweeps, digests.
 _LONG = re.compile(r"\b((?:job|swp)_[0-9a-f]{8})[0-9a-f]{16}\b|\b([0-9a-f]{12})[0-9a-f]{52}\b")
+_DIGEST = re.compile(rf"@sha256:[0-9a-f]{{{LEAST_DIGITS}}}")
 _TIMES = frozenset({"CREATED", "EXPIRES", "LAST SEEN", "PUSHED", "SINCE"})
 
 
@@ -79,7 +81,8 @@ def fitted(cells: Sequence[Sequence[str]], width: int) -> list[list[str]]:
     """Return a table, of which the first row is the headers, that fits a width if it can.
 
     Ids and digests are shortened to prefixes that commands accept, then the widest texts are cut
-    and end with a mark. Times and the ids of tokens are never cut.
+    and end with a mark. Times and the ids of tokens are never cut, and a digest keeps as many
+    digits as commands need.
     """
     rows = [list(row) for row in cells]
     if _total(_widths(rows)) > width:
@@ -89,12 +92,19 @@ def fitted(cells: Sequence[Sequence[str]], width: int) -> list[list[str]]:
     headers = rows[0]
     cut = [n for n, header in enumerate(headers) if header.upper() not in {*_TIMES, "ID"}]
     widths = _widths(rows)
+    least = [_least(column) for column in zip(*rows, strict=True)]
     while _total(widths) > width:
-        widest = max(cut, key=lambda n: widths[n], default=0)
-        if not cut or widths[widest] <= max(LEAST, len(headers[widest])):
+        cut = [n for n in cut if widths[n] > least[n]]
+        if not cut:
             break
-        widths[widest] -= 1
+        widths[max(cut, key=lambda n: widths[n])] -= 1
     return [[_cut(text, width) for text, width in zip(row, widths, strict=True)] for row in rows]
+
+
+def _least(column: Sequence[str]) -> int:
+    """Return the least width of a column, which begins with its header."""
+    digests = [match.end() + 1 for text in column if (match := _DIGEST.search(text))]
+    return max(LEAST, len(column[0]), *digests)
 
 
 def _cut(text: str, width: int) -> str:

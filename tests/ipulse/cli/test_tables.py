@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pty
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -145,3 +146,10 @@ def test_a_wide_sweep_fits_a_terminal(
     assert whole == run("sweep", "show", sweep_id).out.splitlines()
     assert any("beta_2" in line for line in whole)
     client.stop_sweep(sweep_id)
+
+
+def test_a_digest_keeps_the_digits_that_commands_need() -> None:
+    rows = [["OP", "BACK ENDS"], [f"leaky@sha256:{'0123456789abcdef' * 4}", "cpu, emulator, ipu"]]
+    for width in (24, 40, 60):
+        (_, (reference, _)) = fitted(rows, width)
+        assert re.search("@sha256:[0-9a-f]{6}", reference), width

@@ -9,7 +9,7 @@ import typer
 
 from ipulse.cli.exits import Exit
 from ipulse.cli.options import Address, AsJSON, FollowOutside, Wide, Yes, addressed
-from ipulse.cli.tables import show_list
+from ipulse.cli.tables import LEAST_DIGITS, show_list
 from ipulse.cli.terminal import (
     confirm,
     emit,
@@ -25,7 +25,7 @@ from ipulse_core.errors import InvalidInput, NotFound, Problem
 from ipulse_core.op_manifest.manifest import FILE
 from ipulse_core.op_manifest.reader import parse_manifest
 
-LEAST_DIGITS, DIGEST_DIGITS = 6, 64  # of a digest that is shortened, and of a whole one
+DIGEST_DIGITS = 64  # of a whole digest
 
 
 @addressed

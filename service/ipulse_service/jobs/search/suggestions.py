@@ -8,9 +8,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
-from typing import Literal
+from typing import Any, Literal
 
-from sqlalchemy import ColumnElement, func, select
+from sqlalchemy import ColumnElement, Select, func, select
 
 from ipulse_service.db.engine import Transaction
 from ipulse_service.db.tables import HIDDEN, attempts, job_metrics, job_settings, jobs
@@ -124,7 +124,9 @@ def _values(
             yield Suggestion(written, shown, jobs_with_it, column.name)
     elif isinstance(column, MetricColumn) and column.id is not None:
         figure = job_metrics.c[column.statistic]
-        query = select(func.min(figure), func.max(figure)).where(job_metrics.c.name_id == column.id)
+        query = _of_shown_jobs(
+            select(func.min(figure), func.max(figure)).where(job_metrics.c.name_id == column.id)
+        )
         for bound, about in zip(
             transaction.connection.execute(query).one(), ("smallest", "largest"), strict=True
         ):
@@ -179,13 +181,19 @@ def _suggestions(counts: Iterable[tuple[str, int]], field: JobField) -> Iterator
 def _counts(
     transaction: Transaction, value: ColumnElement[str], *conditions: ColumnElement[bool]
 ) -> list[tuple[str, int]]:
-    """Returns the most frequent values and how often they occur."""
+    """Returns the most frequent values and how often they occur in jobs that are shown."""
     number = func.count()
-    query = select(value, number).where(*conditions).group_by(value)
-    if jobs in query.get_final_froms():
-        query = query.where(jobs.c.state.not_in(HIDDEN))
+    query = _of_shown_jobs(select(value, number).where(*conditions).group_by(value))
     query = query.order_by(number.desc(), value).limit(10 * MOST)
     return [(text, count) for text, count in transaction.connection.execute(query)]
+
+
+def _of_shown_jobs(query: Select[Any]) -> Select[Any]:
+    """Leaves out the rows of jobs that are imported or deleted at this moment."""
+    (table,) = query.get_final_froms()
+    if table is not jobs:
+        query = query.join(jobs, jobs.c.pk == table.c.job_pk)
+    return query.where(jobs.c.state.not_in(HIDDEN))
 
 
 def _value(text: str, number: int | None, about: str) -> Suggestion:

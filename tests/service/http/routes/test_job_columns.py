@@ -5,10 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from sqlalchemy import update
 
+from ipulse_service.db.tables import DELETED, jobs
+from tests.service.agents import METRIC
 from tests.service.http.routes.crowd import Crowd
 from tests.service.http.routes.test_submission import check_problem
-from tests.service.running import InProcess
+from tests.service.running import SPEC, InProcess
 
 
 def test_columns_have_the_values_that_were_submitted(crowd: Crowd) -> None:
@@ -125,6 +128,29 @@ def test_what_may_follow_is_suggested(
     assert (answer["start"], answer["end"]) == (start, end)
     assert some in [item["text"] for item in answer["items"]]
     assert len(answer["items"]) <= 20
+
+
+def test_values_of_a_job_that_is_being_deleted_are_not_suggested(service: InProcess) -> None:
+    def suggested(query: str) -> list[str]:
+        answer = service.user.get("/v1/jobs:suggest", params={"q": query}).json()
+        return [item["text"] for item in answer["items"]]
+
+    attempt = service.attempt(service.submit({**SPEC, "seed": 98_765})["id"])
+    metric = {**METRIC, "scope": "epoch", "values": {"test_accuracy": 0.98765}}
+    assert attempt.report(metric).status_code == 200
+    attempt.complete()
+    queries = ("seed=98765", "test_accuracy>0.98765", "agent:agent-1")
+    before = [suggested(query) for query in queries]
+    assert before[0] == ["98765"]
+    this = update(jobs).where(jobs.c.id == attempt.claim["job_id"])
+    with service.database.write() as transaction:
+        transaction.connection.execute(this.values(state=DELETED))
+    after = [suggested(query) for query in queries]
+    assert after[0] == []
+    assert "0.98765" in before[1]
+    assert "0.98765" not in after[1]
+    with service.database.write() as transaction:
+        transaction.connection.execute(this.values(state="succeeded"))
 
 
 def test_suggestions_survive_any_text(service: InProcess, crowd: Crowd) -> None:
