@@ -64,7 +64,7 @@ _PAGE = (
     .order_by(events.c.seq)
     .limit(bindparam("most", type_=Integer))
 )
-_LAST = _PAGE.order_by(None).order_by(events.c.seq.desc())
+_LAST = _PAGE.where(events.c.seq < bindparam("before")).order_by(None).order_by(events.c.seq.desc())
 _LAST_OF_KINDS = _LAST.where(events.c.kind.in_(bindparam("kinds", expanding=True)))
 _PAGE_OF_KINDS = _PAGE.where(events.c.kind.in_(bindparam("kinds", expanding=True)))
 _TIME = select(events.c.time).where(
@@ -173,7 +173,16 @@ def last_page(
 ) -> Page:
     """Returns the last `limit` events after `after`, oldest first, as `page` does the first."""
     query = _LAST_OF_KINDS if kinds else _LAST
-    stored = _select(transaction, query, job_pk, after, limit, kinds)
+    stored: list[StoredEvent] = []
+    size, before = 0, last_seq + 1
+    while len(stored) < limit and size < MAX_PAGE_SIZE:
+        wanted = min(_AT_ONCE, limit - len(stored))
+        part = _select(transaction, query, job_pk, after, wanted, kinds, before)
+        stored += part
+        if len(part) < wanted:
+            break
+        size += sum(len(event.text) for event in part)
+        before = part[-1].seq
     return Page(stored[::-1], max(after, last_seq))
 
 
@@ -184,8 +193,11 @@ def _select(
     after: int,
     limit: int,
     kinds: Collection[str],
+    before: int | None = None,
 ) -> list[StoredEvent]:
     parameters: dict[str, Any] = {"of_job": job_pk, "after": after, "most": limit}
+    if before is not None:
+        parameters["before"] = before
     if kinds:
         parameters["kinds"] = sorted(kinds)
     return [_stored_event(*row) for row in transaction.connection.execute(query, parameters)]

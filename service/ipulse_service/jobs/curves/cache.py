@@ -11,7 +11,7 @@ from ipulse_service.db.engine import Transaction
 from ipulse_service.jobs.curves.points import CurvePoints, CurveScope
 from ipulse_service.jobs.job import JobRow
 
-MAX_SIZE = 8_000_000  # values of 8 bytes
+MAX_SIZE = 4_000_000  # values of 8 bytes
 
 Result = TypeVar("Result")
 

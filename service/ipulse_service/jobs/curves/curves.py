@@ -6,12 +6,13 @@ import json
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from ipulse.curve_choices import Axis
 from ipulse_service.db import calendar
 from ipulse_service.db.engine import Transaction
 from ipulse_service.jobs.curves.cache import CurveCache
-from ipulse_service.jobs.curves.points import CurvePoints, CurveScope
+from ipulse_service.jobs.curves.points import Column, CurvePoints, CurveScope
 from ipulse_service.jobs.job import JobRow
 
 
@@ -66,12 +67,13 @@ def _curves(job: JobRow, points: CurvePoints, wanted: CurveRequest) -> JobCurves
     first = 0 if wanted.begin is None else bisect_left(xs, wanted.begin)
     end = len(xs) if wanted.end is None else bisect_right(xs, wanted.end)
     series = []
-    for name in sorted(wanted.names & points.values.keys() if wanted.names else points.values):
-        part, values = xs[first:end], points.values[name][first:end].tolist()
+    for name in sorted(wanted.names & points.columns.keys() if wanted.names else points.columns):
+        part = xs[first:end]
+        column = _Values.of(points.columns[name], first, end)
         if name in points.sparse:
-            present = [index for index, value in enumerate(values) if value == value]
-            part, values = [part[i] for i in present], [values[i] for i in present]
-        series.append(_curve(name, part, values, wanted.points))
+            present = [index for index, value in enumerate(column.last) if value == value]
+            part, column = [part[i] for i in present], column.of_points(present)
+        series.append(_curve(name, part, column, wanted.points))
     x_range = (xs[0], xs[-1]) if xs else None
     return JobCurves(job, x_range, [xs[start] for start in points.starts], series)
 
@@ -92,17 +94,39 @@ def _xs(job: JobRow, points: CurvePoints, axis: Axis) -> list[float]:
             return [calendar.shown(time) / 1000 for time in points.times]
 
 
-def _curve(name: str, xs: list[float], values: list[float], most: int) -> Curve:
+class _Values(NamedTuple):
+    """Values of a metric at some points."""
+
+    last: list[float]
+    least: list[float]
+    greatest: list[float]
+    count: list[int]
+
+    @classmethod
+    def of(cls, column: Column, first: int, end: int) -> _Values:
+        """Returns those from point `first` up to `end`."""
+        last = column.last[first:end].tolist()
+        if column.least is column.last:
+            return cls(last, last, last, [1] * len(last))
+        rest = (column.least, column.greatest, column.count)
+        return cls(last, *(values[first:end].tolist() for values in rest))
+
+    def of_points(self, points: Sequence[int]) -> _Values:
+        """Returns those at some points."""
+        return _Values(*([values[at] for at in points] for values in self))
+
+
+def _curve(name: str, xs: list[float], values: _Values, most: int) -> Curve:
+    total = sum(values.count)
     if len(xs) <= most:
-        return Curve(name, len(xs), xs, values, values, values, [1] * len(xs))
-    curve = Curve(name, len(xs))
+        return Curve(name, total, xs, *values)
+    curve = Curve(name, total)
     for begin, stop in _buckets(xs, most):
-        part = values[begin:stop]
         curve.x.append(xs[stop - 1])
-        curve.last.append(part[-1])
-        curve.min.append(min(part))
-        curve.max.append(max(part))
-        curve.n.append(stop - begin)
+        curve.last.append(values.last[stop - 1])
+        curve.min.append(min(values.least[begin:stop]))
+        curve.max.append(max(values.greatest[begin:stop]))
+        curve.n.append(sum(values.count[begin:stop]))
     return curve
 
 

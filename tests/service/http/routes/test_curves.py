@@ -10,6 +10,7 @@ from sqlalchemy import delete, update
 
 from ipulse_service.db import tables
 from ipulse_service.jobs import store
+from ipulse_service.jobs.curves import points
 from tests.service.agents import Attempt, phase
 from tests.service.http.routes.test_submission import check_problem
 from tests.service.running import SPEC, InProcess
@@ -105,6 +106,40 @@ def test_no_peak_is_lost_and_a_zoom_is_exact(service: InProcess) -> None:
     assert zoomed["x"] == list(range(1230, 1241))
     assert zoomed["last"] == values[1229:1240]
     assert job["x_range"] == [1, 3000]
+
+
+@pytest.mark.parametrize("at_once", [500, 3000])
+def test_a_job_with_too_many_values_has_coarser_curves_with_all_peaks(
+    service: InProcess, monkeypatch: pytest.MonkeyPatch, at_once: int
+) -> None:
+    monkeypatch.setattr(points, "MAX_VALUES", 2_000)
+    numbers = random.Random(SEED)
+    values = [numbers.random() for _ in range(3000)]
+    values[77], values[2222] = 99.0, -99.0
+    attempt = started(service)
+    job_id = attempt.claim["job_id"]
+    query = {"scope": "step", "x": "step", "points": 1000}
+    for begin in range(0, 3000, 500):
+        part = range(begin, begin + 500)
+        rare = {n: {"rare": values[n]} for n in part if n % 7 == 3}
+        attempt.report(*(step(n + 1, 3000, loss=values[n], **rare.get(n, {})) for n in part))
+        if at_once == 500:
+            get(service, job_id, **query)  # it grows a part at a time
+    series = by_name(get(service, job_id, **query)[0])
+    expected = {"loss": values, "rare": values[3::7]}
+    for name, curve in series.items():
+        assert (curve["total"], sum(curve["n"])) == (len(expected[name]),) * 2
+        assert max(curve["max"]) == max(expected[name])
+        assert min(curve["min"]) == min(expected[name])
+        assert curve["last"][-1] == expected[name][-1]
+        assert curve["x"] == sorted(curve["x"])
+    assert series["loss"]["x"][-1] == 3000
+    assert len(series["loss"]["x"]) < 2_000 / 4
+    assert max(series["loss"]["n"]) <= 2 * min(series["loss"]["n"][:-1]), "as coarse everywhere"
+    [loss] = get(service, job_id, **query, names="loss")[0]["series"]
+    for x, low, high, n in zip(*(loss[key] for key in ("x", "min", "max", "n")), strict=True):
+        assert (low, high) == (min(values[x - n : x]), max(values[x - n : x]))
+    assert sum(each.size for each in service.state.curve_cache._points.values()) < 200_000
 
 
 def test_a_resumed_attempt_replaces_what_it_repeats(service: InProcess) -> None:

@@ -80,6 +80,21 @@ class TestPages:
         [problem] = check_problem(refused, 400)["errors"]
         assert problem["pointer"] == "/query/last"
 
+    def test_a_page_of_large_events_has_fewer(self, service: InProcess) -> None:
+        attempt = service.attempt(service.submit()["id"])
+        for _ in range(2):
+            lines = [line("x" * 15_000) for _ in range(400)]
+            assert attempt.report(*lines).status_code == 200
+        job_id = attempt.claim["job_id"]
+        attempt.complete()
+        last_seq = service.job(job_id)["last_seq"]
+        for query in ({"last": True}, {"last": False}):
+            page = service.events(job_id, limit=1000, **query)
+            numbers = [event["seq"] for event in page["events"]]
+            assert len(numbers) < 700
+            assert numbers == list(range(numbers[0], numbers[0] + len(numbers)))
+            assert (last_seq if query["last"] else 1) in (numbers[0], numbers[-1])
+
     def test_contain_log_lines_and_every_change_of_state(
         self, service: InProcess, finished: str
     ) -> None:

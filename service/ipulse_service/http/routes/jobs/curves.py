@@ -100,7 +100,8 @@ def get_curves(
     """Returns metrics of jobs as columns.
 
     A curve with more than `points` points is divided into buckets of equal width, each with its
-    smallest, largest and last value, so that no peak is lost; smaller bounds return finer ones.
+    smallest, largest and last value, so that no peak is lost; smaller bounds return finer ones. A
+    job with more than 2,000,000 values has coarser curves, with all peaks.
     """
     ids, wanted = query.job_ids(), query.request()
     with state.database.read() as transaction:
