@@ -6,7 +6,6 @@ import json
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 from ipulse.curve_choices import Axis
 from ipulse_service.db import calendar
@@ -94,8 +93,9 @@ def _xs(job: JobRow, points: CurvePoints, axis: Axis) -> list[float]:
             return [calendar.shown(time) / 1000 for time in points.times]
 
 
-class _Values(NamedTuple):
-    """Values of a metric at some points."""
+@dataclass(frozen=True)
+class _Values:
+    """Values of a metric at some points, as those of `Column`."""
 
     last: list[float]
     least: list[float]
@@ -108,18 +108,21 @@ class _Values(NamedTuple):
         last = column.last[first:end].tolist()
         if column.least is column.last:
             return cls(last, last, last, [1] * len(last))
-        rest = (column.least, column.greatest, column.count)
-        return cls(last, *(values[first:end].tolist() for values in rest))
+        least, greatest = column.least[first:end].tolist(), column.greatest[first:end].tolist()
+        return cls(last, least, greatest, column.count[first:end].tolist())
 
     def of_points(self, points: Sequence[int]) -> _Values:
         """Returns those at some points."""
-        return _Values(*([values[at] for at in points] for values in self))
+        last, least, greatest = (
+            [values[at] for at in points] for values in (self.last, self.least, self.greatest)
+        )
+        return _Values(last, least, greatest, [self.count[at] for at in points])
 
 
 def _curve(name: str, xs: list[float], values: _Values, most: int) -> Curve:
     total = sum(values.count)
     if len(xs) <= most:
-        return Curve(name, total, xs, *values)
+        return Curve(name, total, xs, values.last, values.least, values.greatest, values.count)
     curve = Curve(name, total)
     for begin, stop in _buckets(xs, most):
         curve.x.append(xs[stop - 1])

@@ -76,18 +76,21 @@ class Column:
 
     def append(self, value: float) -> None:
         """Adds a point."""
-        for values in self.arrays:
-            values.append(value if values is not self.count else int(value == value))
+        self.last.append(value)
+        if self.least is not self.last:
+            self.least.append(value)
+            self.greatest.append(value)
+            self.count.append(value == value)
 
     def unite(self, value: float) -> None:
         """Adds a value to the last point."""
-        if not self.count[-1]:
-            for values in self.arrays:
-                values[-1] = value if values is not self.count else 1
-            return
         self.last[-1] = value
-        self.least[-1] = min(self.least[-1], value)
-        self.greatest[-1] = max(self.greatest[-1], value)
+        if not self.count[-1]:
+            self.least[-1] = self.greatest[-1] = value
+        elif value < self.least[-1]:
+            self.least[-1] = value
+        elif value > self.greatest[-1]:
+            self.greatest[-1] = value
         self.count[-1] += 1
 
     def halve(self) -> None:

@@ -188,7 +188,7 @@ def _counts(
     return [(text, count) for text, count in transaction.connection.execute(query)]
 
 
-def _of_shown_jobs(query: Select[Any]) -> Select[Any]:
+def _of_shown_jobs(query: Select[*tuple[Any, ...]]) -> Select[*tuple[Any, ...]]:
     """Leaves out the rows of jobs that are imported or deleted at this moment."""
     (table,) = query.get_final_froms()
     if table is not jobs:
