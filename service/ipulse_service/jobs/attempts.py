@@ -59,9 +59,11 @@ def conclude(
     """Ends an attempt and moves its job to a final state or to another attempt.
 
     The wait before another attempt grows with each loss that counts; after others there is none.
-    The time since the last sign of this attempt, `silent_ms`, counts as a part of the wait.
+    The time since the last sign of this attempt, `silent_ms`, counts as a part of the wait and not
+    as time of the run: its agent or the service may have been off.
     """
     job = too_little.note(transaction, job, outcome.lacking)
+    job = job._replace(state_since=min(job.state_since + silent_ms, transaction.now))
     is_pausing = job.state is JobState.PAUSING
     is_stopped = outcome.reason in STOPPED
     ended = _why_it_was_stopped(job, outcome) if is_stopped else outcome

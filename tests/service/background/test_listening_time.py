@@ -192,6 +192,19 @@ def test_quick_answers_keep_no_dead_agent_alive(clocked: Clocked) -> None:
         assert clocked.now - begun < 1000 * (clocked.lease_seconds + 3)
 
 
+def test_the_time_without_a_sign_of_an_agent_is_no_time_of_the_run(clocked: Clocked) -> None:
+    """As after a restored backup: the job did not run while the service was off."""
+    claim = clocked.claim()
+    clocked.pass_seconds(10)
+    clocked.heartbeat(claim)
+    clocked.pass_seconds(7200)
+    while clocked.is_held(claim):
+        clocked.look()
+        clocked.pass_seconds(1)
+    with clocked.database.read() as transaction:
+        assert store.get(transaction, claim.job.id).run_ms == 10_000
+
+
 @pytest.mark.parametrize("where", ["between two looks", "between a look and what it leads to"])
 def test_one_that_ran_out_while_it_was_stopped_is_not(
     clocked: Clocked, monkeypatch: pytest.MonkeyPatch, where: str
