@@ -19,6 +19,7 @@ from ipulse_core.spec.derived_values import (
 )
 from ipulse_core.spec.nir_targets import SIMULATORS, losses
 from ipulse_core.spec.part_layers import part_layers, part_name
+from ipulse_core.spec.upgrade import translated
 
 from .data import Data
 from .data.digits import DigitsData
@@ -97,16 +98,9 @@ class ExperimentSpec(StrictModel):
 
     @model_validator(mode="before")
     @classmethod
-    def _stop_by_validation(cls, value: Any) -> Any:
-        """Return the spec with the metric of early stopping, if there is a validation part."""
-        if not has_validation(value):
-            return value
-        training = value.get("training")
-        stopping = training.get("early_stopping") if isinstance(training, dict) else None
-        if not isinstance(stopping, dict) or "metric" in stopping:
-            return value
-        stopping = {**stopping, "metric": "validation_loss"}
-        return {**value, "training": {**training, "early_stopping": stopping}}
+    def _translate(cls, value: Any) -> Any:
+        """Return the spec in the words of this release."""
+        return translated(value)
 
     def problems(self) -> Iterator[Problem]:
         """Yields what is wrong between data, network, training and device."""
@@ -212,13 +206,6 @@ class ExperimentSpec(StrictModel):
                         f"({loss}): change it, or set on_loss to warn"
                     )
                     yield Problem(f"/export/nir/{index}/target", "inconsistent", detail)
-
-
-def has_validation(value: Any) -> bool:
-    """Returns whether a spec as parsed JSON, valid or not, has a validation part."""
-    data = value.get("data") if isinstance(value, dict) else None
-    fraction = data.get("validation") if isinstance(data, dict) else None
-    return isinstance(fraction, (int, float)) and fraction > 0
 
 
 def parse_spec(value: Any) -> ExperimentSpec:

@@ -8,11 +8,11 @@ from typing import Annotated, Any, Literal
 from pydantic import ConfigDict, model_validator
 
 from ipulse.models import ByKind, Field, Integer, ListOf, StrictModel, Text, validate
-from ipulse.spec.experiment import has_validation
 from ipulse.spec.rules.regression import regresses
 from ipulse_core import strict_json
 from ipulse_core.errors import InvalidInput, Problem
 from ipulse_core.limits import HIGHEST_PRIORITY, LOWEST_PRIORITY
+from ipulse_core.spec.upgrade import has_validation
 
 from .objective import SweepLimits, SweepObjective
 from .parameters import AddedValues, SweepParameter, TogetherAxis, repeated
