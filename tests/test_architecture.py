@@ -66,7 +66,7 @@ def loaded_by(*modules: str) -> set[str]:
             ["ipulse_ops", "ipulse_ops.lif.reference.network_pass"],
             SERVICE_SIDE | QUEUE | MODELS | {"keras", "tensorflow"},
         ),
-        (["ipulse_worker.runner.resolved_spec"], SERVICE_SIDE | QUEUE | COMFORT | MODELS),
+        (["ipulse_core.spec.resolved_spec"], SERVICE_SIDE | QUEUE | COMFORT | MODELS),
         (["ipulse_worker.runner.devices.pool"], SERVICE_SIDE | QUEUE | NUMBERS | MODELS),
     ],
     ids=lambda value: value[0] if isinstance(value, list) else "",

@@ -20,7 +20,7 @@ import yaml
 from benchmarks.common import command_line
 from benchmarks.common.tables import ROOT, Row, finish
 from ipulse.spec import ExperimentSpec, parse_spec, spec_to_json
-from ipulse_worker.runner.resolved_spec import read_spec
+from ipulse_core.spec.resolved_spec import read_spec
 
 NEURONS, TILES, EPOCHS = 128, 64, 8
 RATES = (0.01, 0.0002)

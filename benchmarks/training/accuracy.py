@@ -40,7 +40,7 @@ from ipulse.spec import ExperimentSpec, parse_spec, spec_to_json
 from ipulse_core.data_files.directory import VARIABLE
 from ipulse_core.spec.conv_layers import hidden_sizes
 from ipulse_core.spec.derived_values import class_count, input_channels
-from ipulse_worker.runner.resolved_spec import read_spec
+from ipulse_core.spec.resolved_spec import read_spec
 
 SECOND_THRESHOLD = 0.9  # of a gated network; the thresholds are 1
 BITS = {"int8": 8, "int4": 4}

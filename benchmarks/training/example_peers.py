@@ -39,8 +39,8 @@ from benchmarks.training.accuracy_tasks import TASKS, Task
 from benchmarks.training.comparison import REQUIREMENTS
 from ipulse.spec import ExperimentSpec
 from ipulse_core.data_files.directory import DataDirectory
+from ipulse_core.spec.resolved_spec import read_spec
 from ipulse_worker.runner.data.load import load
-from ipulse_worker.runner.resolved_spec import read_spec
 
 
 @dataclass(frozen=True)

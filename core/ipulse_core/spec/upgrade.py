@@ -44,12 +44,14 @@ def translated(document: Any) -> Any:
     Here belong names that fields had in earlier releases, and defaults that depend on another part
     of the spec. The models call it before they check anything.
     """
-    training = document.get("training") if isinstance(document, dict) else None
+    if not has_validation(document):
+        return document
+    training = document.get("training")
     stopping = training.get("early_stopping") if isinstance(training, dict) else None
-    if isinstance(stopping, dict) and "metric" not in stopping and has_validation(document):
-        stopping = {**stopping, "metric": "validation_loss"}
-        return {**document, "training": {**training, "early_stopping": stopping}}
-    return document
+    if not isinstance(stopping, dict) or "metric" in stopping:
+        return document
+    stopping = {**stopping, "metric": "validation_loss"}
+    return {**document, "training": {**training, "early_stopping": stopping}}
 
 
 def has_validation(document: Any) -> bool:

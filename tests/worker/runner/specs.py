@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from ipulse_worker.runner.resolved_spec import read_spec, spec_document
+from ipulse_core.spec.resolved_spec import read_spec, spec_document
 
 from .resolver import resolve
 

@@ -8,7 +8,7 @@ from typing import Any, Dict
 import pytest
 
 from ipulse_core.spec import derived_values
-from ipulse_worker.runner.resolved_spec import read_spec, spec_document
+from ipulse_core.spec.resolved_spec import read_spec, spec_document
 
 from .resolver import resolve
 from .specs import spec_from

@@ -16,6 +16,7 @@ from ipulse_core.data_files.errors import LibraryMissing
 from ipulse_core.errors import InvalidInput, IPUlseError, MissingDependency, Problem
 from ipulse_core.events import Assignment, DoneEvent, ReadyEvent
 from ipulse_core.sandbox.unavailable import SandboxUnavailable
+from ipulse_core.spec.resolved_spec import read_spec
 from ipulse_core.spec.single_layers import has_several_programs
 from ipulse_core.states import Reason
 from ipulse_core.worker_faults import fault_of
@@ -33,7 +34,6 @@ from ipulse_worker.runner.data.dataset import DataInvalid, DataTooLarge
 from ipulse_worker.runner.devices import poplar_errors
 from ipulse_worker.runner.devices.pool import DeviceUnavailable
 from ipulse_worker.runner.event_writer import EventWriter
-from ipulse_worker.runner.resolved_spec import read_spec
 from ipulse_worker.runner.runner_start import RunnerStart
 from ipulse_worker.runner.training.divergence import Diverged
 from ipulse_worker.runner.user_code.failure import ProgramFailure

@@ -74,6 +74,15 @@ class TestEndings:
         assert words in job.outcome["message"]
         assert job.state is JobState.FAILED
 
+    def test_a_spec_of_a_later_release_is_not_run(self, service: FakeService, agent: Agent) -> None:
+        job_id = service.submit("completes")
+        service.job(job_id).spec["network"]["layers"][0]["of_tomorrow"] = 1
+        agent.run_job(job_id)
+        job = service.job(job_id)
+        assert job.outcome["reason"] == "runner_error"
+        assert "/network/layers/0/of_tomorrow" in job.outcome["message"]
+        assert job.state is JobState.FAILED
+
     @pytest.mark.parametrize("behaviour", ["names_a_missing_file", "names_a_link"])
     def test_an_artifact_that_cannot_be_stored_fails_the_job_and_keeps_the_manifest_back(
         self, service: FakeService, agent: Agent, behaviour: str

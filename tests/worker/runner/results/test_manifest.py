@@ -8,7 +8,7 @@ from typing import Any, Dict
 import pytest
 
 from ipulse_core import strict_json
-from ipulse_worker.runner.resolved_spec import spec_document
+from ipulse_core.spec.resolved_spec import spec_document
 from tests.worker.runner.conftest import SPEC
 from tests.worker.runner.driven_runner import DrivenRunner
 from tests.worker.runner.specs import spec_from

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
-from ipulse.spec import AnySpec, IPUDevice
 from ipulse_core.checkout import python_path
 from ipulse_core.ipu import EMULATED_IPUS_VARIABLE
 from ipulse_core.poplar_environment import poplar_environment
 from ipulse_core.spec import neuron_packages
+from ipulse_core.spec.resolved_spec import read_spec
 
 FORWARDED_VARIABLES = (
     *("PATH", "HOME", "TMPDIR", "IPULSE_CACHE"),
@@ -42,6 +43,11 @@ def runner_environment(
     return variables
 
 
-def device_environment(spec: AnySpec, work_dir: str) -> dict[str, str]:
-    """Return variables that must be set when the runner starts; a warm runner lacks them."""
-    return poplar_environment(spec.device, work_dir) if isinstance(spec.device, IPUDevice) else {}
+def device_environment(spec: dict[str, Any], work_dir: str) -> dict[str, str]:
+    """Return variables that must be set when the runner starts; a warm runner lacks them.
+
+    spec: in its present form, as JSON.
+    """
+    if spec["kind"] != "training" or spec["device"]["kind"] != "ipu":
+        return {}
+    return poplar_environment(read_spec(spec).device, work_dir)

@@ -13,6 +13,7 @@ import numpy as np
 from ipulse_core import strict_json
 from ipulse_core.events import ArtifactEvent, Role
 from ipulse_core.manifest import SCHEMA
+from ipulse_core.spec.resolved_spec import spec_document
 from ipulse_worker.runner import provenance
 from ipulse_worker.runner.clock import Span, Timeline, utc_now
 from ipulse_worker.runner.devices.description import DeviceFile
@@ -20,7 +21,6 @@ from ipulse_worker.runner.event_writer import EventWriter
 from ipulse_worker.runner.model.arrays_in_use import with_integers
 from ipulse_worker.runner.profile.profile import RunMetadata
 from ipulse_worker.runner.report.page import report_html
-from ipulse_worker.runner.resolved_spec import spec_document
 from ipulse_worker.runner.results.manifest import listed
 from ipulse_worker.runner.results.nir_export import (
     NirExport,

@@ -20,6 +20,7 @@ from ipulse_core.sandbox.bubblewrap import CONFINED, compiler_folders
 from ipulse_core.sandbox.process import ProcessEnded
 from ipulse_core.sandbox.python_path import python_folders, python_path
 from ipulse_core.sandbox.sandbox import WORK, Sandbox
+from ipulse_core.spec.resolved_spec import read_spec
 from ipulse_core.states import Phase, Reason
 from ipulse_ops.lif.cpu import native
 from ipulse_ops.lif.poplar import sdk
@@ -28,7 +29,6 @@ from ipulse_worker.runner.clock import Timeline
 from ipulse_worker.runner.devices.card_reservation import CardReservation
 from ipulse_worker.runner.event_writer import EventWriter
 from ipulse_worker.runner.phase_progress import PhaseProgress
-from ipulse_worker.runner.resolved_spec import read_spec
 from ipulse_worker.runner.user_code import budget
 from ipulse_worker.runner.user_code.failure import ProgramFailure
 from ipulse_worker.runner.user_code.ops.ops import CustomOps

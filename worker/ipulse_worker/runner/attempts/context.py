@@ -9,6 +9,7 @@ from typing import Optional
 from ipulse_core.errors import InvalidInput, Problem
 from ipulse_core.events import PROTOCOL, Assignment
 from ipulse_core.poplar_environment import poplar_environment
+from ipulse_core.spec.resolved_spec import read_spec
 from ipulse_core.states import Reason
 from ipulse_worker.runner import provenance
 from ipulse_worker.runner.backends.kinds import device_of
@@ -17,7 +18,6 @@ from ipulse_worker.runner.clock import Timeline, utc_now
 from ipulse_worker.runner.event_writer import EventWriter
 from ipulse_worker.runner.phase_progress import PhaseProgress
 from ipulse_worker.runner.profile.profile import RunMetadata
-from ipulse_worker.runner.resolved_spec import read_spec
 from ipulse_worker.runner.results.manifest import spec_sha256
 from ipulse_worker.runner.runner_start import RunnerStart
 from ipulse_worker.runner.training.loop import Training

@@ -15,13 +15,13 @@ from ipulse_core.sandbox.bubblewrap import compiler_folders
 from ipulse_core.sandbox.returned_files import ReturnedFiles
 from ipulse_core.sandbox.sandbox import Sandbox, SandboxResult
 from ipulse_core.source_package import PREFIX, unpack_package
+from ipulse_core.spec.resolved_spec import read_spec
 from ipulse_core.states import Phase, Reason
 from ipulse_worker.runner.attempts.program_report import ProgramReport
 from ipulse_worker.runner.cancellation import Cancellation
 from ipulse_worker.runner.clock import Timeline, utc_now
 from ipulse_worker.runner.event_writer import EventWriter
 from ipulse_worker.runner.phase_progress import PhaseProgress
-from ipulse_worker.runner.resolved_spec import read_spec
 from ipulse_worker.runner.user_code.budget import of_program
 from ipulse_worker.runner.user_code.compilation import PACKAGE, FirstError
 from ipulse_worker.runner.user_code.failure import ProgramFailure

@@ -8,10 +8,10 @@ from ipulse_core import strict_json
 from ipulse_core.events import ArtifactEvent, Assignment
 from ipulse_core.manifest import SCHEMA
 from ipulse_core.sandbox.sandbox import SandboxResult
+from ipulse_core.spec.resolved_spec import spec_document
 from ipulse_worker.runner import provenance
 from ipulse_worker.runner.clock import utc_now
 from ipulse_worker.runner.report.page import contained, render
-from ipulse_worker.runner.resolved_spec import spec_document
 from ipulse_worker.runner.results.manifest import listed, spec_sha256
 from ipulse_worker.runner.user_code.programs.ending import left_out
 from ipulse_worker.runner.user_code.programs.outputs import PROFILE, SUMMARY, total_cycles

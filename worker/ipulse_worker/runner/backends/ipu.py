@@ -14,6 +14,7 @@ from ipulse_core.build_cache.executables import file_sha256, key_of
 from ipulse_core.build_cache.limits import Limits
 from ipulse_core.errors import Conflict, InvalidSpec, Problem
 from ipulse_core.poplar_environment import REPORTS, TRACES
+from ipulse_core.spec.resolved_spec import spec_document
 from ipulse_core.spec.stretches import runs_in_parts
 from ipulse_ops.build_cache.poplar_executables import InUse, PoplarExecutables
 from ipulse_ops.lif.cpu import native
@@ -36,7 +37,6 @@ from ipulse_worker.runner.model.ipu_model import IPUModel
 from ipulse_worker.runner.model.keras_network import placed, placement_of
 from ipulse_worker.runner.model.network import network_of
 from ipulse_worker.runner.profile import pva_profile
-from ipulse_worker.runner.resolved_spec import spec_document
 
 if TYPE_CHECKING:
     from ipulse.spec import ExperimentSpec

@@ -31,7 +31,7 @@ def main(arguments: Optional[List[str]] = None) -> int:
     from ipulse_core import strict_json
     from ipulse_core.build_cache.toolchain import NativeError
     from ipulse_core.errors import IPUlseError
-    from ipulse_worker.runner.resolved_spec import read_spec
+    from ipulse_core.spec.resolved_spec import read_spec
 
     try:
         spec = read_spec(strict_json.loads(sys.stdin.buffer.read()))

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any, Dict, Iterator, Optional, Tuple
 
+from ipulse_core.spec.resolved_spec import spec_document
 from ipulse_ops.kernel_generation import KERNEL_GENERATION
-from ipulse_worker.runner.resolved_spec import spec_document
 from ipulse_worker.runner.results.nir_export import left_out, not_written
 from ipulse_worker.runner.results.results import Results
 from ipulse_worker.runner.training.platforms import PlatformHistory

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, List, Sequence
 from ipulse_core import strict_json
 from ipulse_core.events import ArtifactEvent
 from ipulse_core.manifest import ListedFile
-from ipulse_worker.runner.resolved_spec import spec_document
+from ipulse_core.spec.resolved_spec import spec_document
 from ipulse_worker.runner.work_dir import WorkDir
 
 if TYPE_CHECKING:

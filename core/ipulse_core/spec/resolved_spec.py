@@ -1,7 +1,7 @@
-"""The experiment spec as the runner reads it: frozen plain objects.
+"""A spec in its present form as frozen plain objects: what runner and agent read.
 
-The agent has validated the spec and filled in every default, so nothing is checked here. For type
-checkers the objects are the models of `ipulse.spec`, which need a newer Python than the runner.
+`upgrade` has filled in every default and nothing is checked here. For type checkers the objects are
+the models of `ipulse.spec`, which need a newer Python than the runner.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _MAPS = ("attributes", "engine_options", "metadata", "pvti_options")
 
 
 def read_spec(document: Dict[str, Any]) -> ExperimentSpec:
-    """Returns the resolved spec in parsed JSON: attributes for fields, tuples for lists."""
+    """Returns a spec in its present form: attributes for fields, tuples for lists."""
     return cast("ExperimentSpec", _part(document))
 
 
