@@ -63,10 +63,19 @@ def postgresql_server() -> Iterator[PostgreSQLServer]:
         yield server
 
 
-@pytest.fixture(scope="module", params=["sqlite", "postgresql"])
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Repeat a test on PostgreSQL where the marker says that SQL or locks differ there."""
+    if "database_settings" not in metafunc.fixturenames:
+        return
+    if metafunc.definition.get_closest_marker("postgresql"):
+        kinds = ["sqlite", "postgresql"]
+        metafunc.parametrize("database_settings", kinds, indirect=True, scope="module")
+
+
+@pytest.fixture(scope="module")
 def database_settings(request: pytest.FixtureRequest) -> dict[str, Any]:
-    """Settings of the database; contract tests run on both kinds."""
-    if request.param == "sqlite":
+    """Settings of the database: SQLite, or PostgreSQL in turn for tests with its marker."""
+    if getattr(request, "param", "sqlite") == "sqlite":
         return {}
     server: PostgreSQLServer = request.getfixturevalue("postgresql_server")
     return {"database_url": server.new_database()}

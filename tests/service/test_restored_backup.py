@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import pytest
 
 from ipulse.stack import tls
 from ipulse.stack.redis_server import RedisServer
@@ -21,6 +22,8 @@ from .agents import METRIC, Attempt, line, phase
 from .conditions import eventually
 from .joined import join_token
 from .running import ROOT, InProcess, settings_for
+
+pytestmark = pytest.mark.postgresql
 
 PAGE = ROOT / "docs" / "guides" / "backup.md"
 BACK_UP, RESTORE = "# Back up and restore", "Restore"

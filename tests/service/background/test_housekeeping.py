@@ -19,6 +19,8 @@ from ipulse_service.files.partial_upload import StoreTrouble
 from tests.service.conditions import DEADLINE_SECONDS
 from tests.service.running import InProcess
 
+pytestmark = pytest.mark.postgresql
+
 OLD = ORPHAN_SECONDS + 60
 
 

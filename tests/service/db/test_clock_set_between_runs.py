@@ -13,6 +13,8 @@ from ipulse_service.jobs.queue import claims
 from ipulse_service.settings import Settings
 from tests.service.db.clock_world import STEPS, World
 
+pytestmark = pytest.mark.postgresql
+
 LEASE_MS = 15_000
 SCAN_MS = 500
 

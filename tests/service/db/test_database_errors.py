@@ -13,6 +13,8 @@ from ipulse_core.errors import Unavailable
 from ipulse_service.db.engine import Database
 from ipulse_service.db.tables import outbox
 
+pytestmark = pytest.mark.postgresql
+
 BREAKS = {
     "sqlite": "DELETE FROM jobs WHERE id = :x",  # from a connection that may only read
     "postgresql": "SELECT pg_terminate_backend(pg_backend_pid()), CAST(:x AS text)",

@@ -15,6 +15,8 @@ from ipulse_core.errors import Unavailable
 from ipulse_service.db.engine import Database, rfc3339
 from ipulse_service.db.tables import outbox
 
+pytestmark = pytest.mark.postgresql
+
 MISSING_JOB = 1
 
 

@@ -9,6 +9,8 @@ from ipulse_service.agents.known_agent import KnownAgent
 from ipulse_service.db import tokens
 from tests.service.db.clock_world import HOUR, World
 
+pytestmark = pytest.mark.postgresql
+
 
 def test_is_known_after_a_month_and_renews_its_token(world: World) -> None:
     with world.database.write() as transaction:

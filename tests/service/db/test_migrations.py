@@ -23,6 +23,8 @@ from ipulse_service.db.tables import job_ops, jobs, metadata, ops
 from tests.service.conditions import eventually
 from tests.service.postgresql_server import PostgreSQLServer
 
+pytestmark = pytest.mark.postgresql
+
 ROOT = Path(__file__).resolve().parents[3]
 
 

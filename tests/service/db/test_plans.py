@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
+import pytest
 from sqlalchemy import event
 
 from ipulse_core.states import JobState
@@ -16,6 +17,8 @@ from ipulse_service.jobs.queue.waiting import QueueView
 from ipulse_service.jobs.search import listing
 from ipulse_service.jobs.search.filters import JobFilter
 from tests.service.running import InProcess
+
+pytestmark = pytest.mark.postgresql
 
 _WHOLE_TABLE = re.compile(r"^SCAN (jobs|attempts|events|artifacts|outbox)$", re.M)
 

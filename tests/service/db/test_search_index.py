@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from sqlalchemy import select, text
 
 from ipulse_service.db import migrations
@@ -11,6 +12,8 @@ from ipulse_service.db.engine import Transaction
 from ipulse_service.db.tables import index_names, job_metrics, job_settings
 from tests.service.http.routes.crowd import Crowd
 from tests.service.running import InProcess
+
+pytestmark = pytest.mark.postgresql
 
 
 def index(transaction: Transaction) -> set[tuple[Any, ...]]:

@@ -10,6 +10,8 @@ from ipulse_service.db import calendar
 from ipulse_service.db.engine import rfc3339
 from tests.service.db.clock_world import BEGAN, HOUR, STEPS, World
 
+pytestmark = pytest.mark.postgresql
+
 
 @pytest.mark.parametrize("step", STEPS)
 def test_time_passes_evenly_when_the_clock_is_set(world: World, step: int) -> None:

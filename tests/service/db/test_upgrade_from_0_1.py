@@ -19,6 +19,8 @@ from ipulse_service.db import migrations, tables
 from ipulse_service.db.engine import Database
 from tests.service.running import SPEC, InProcess, settings_for
 
+pytestmark = pytest.mark.postgresql
+
 # Resolved by 0.1, as its row has it.
 SPEC_OF_0_1 = json.loads(
     '{"data":{"encoding":{"kind":"log_latency","tau_eff_ms":20.0,"threshold":0.2},"kind":"digits",'

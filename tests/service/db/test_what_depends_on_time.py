@@ -16,6 +16,8 @@ from ipulse_service.jobs.queue import claims, order
 from ipulse_service.jobs.queue.waiting import QueueView
 from tests.service.db.clock_world import HOUR, STEPS, World
 
+pytestmark = pytest.mark.postgresql
+
 
 @pytest.fixture(params=STEPS[:2])
 def set_clock(world: World, request: pytest.FixtureRequest) -> Callable[[], None]:

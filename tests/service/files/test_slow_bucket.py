@@ -17,6 +17,8 @@ from tests.service.conftest import LEASE_SECONDS
 from tests.service.gated_proxy import GatedProxy
 from tests.service.running import InProcess, settings_for
 
+pytestmark = pytest.mark.postgresql
+
 MANY = 42  # more than the server has threads to answer requests, and to move files
 SCRIPT = {"sec-fetch-dest": "empty"}  # who may not be sent to the bucket
 

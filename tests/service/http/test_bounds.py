@@ -89,12 +89,6 @@ LAST = ("POST /v1/jobs:cancel", "DELETE", "POST /v1/jobs:delete")
 
 
 @pytest.fixture(scope="module")
-def database_settings() -> dict[str, Any]:
-    """SQLite: all writers share one lock."""
-    return {}
-
-
-@pytest.fixture(scope="module")
 def world(service: InProcess, tmp_path_factory: pytest.TempPathFactory) -> World:
     service.wait_until_ready()
     gc.collect()

@@ -14,6 +14,8 @@ import pytest
 from tests.service import conformance
 from tests.service.running import InProcess
 
+pytestmark = pytest.mark.postgresql
+
 OTHER_ROLES = ("/v1/worker/join",)  # neither a user's nor a worker's token is enough
 OPEN = ("/healthz", "/readyz")
 IDS = (

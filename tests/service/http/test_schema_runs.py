@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from fnmatch import fnmatch
 
+import pytest
 import schemathesis
 from hypothesis import HealthCheck, Phase, settings
 
 from tests.service.running import InProcess
+
+pytestmark = pytest.mark.postgresql
 
 CHAINS, STEPS = 12, 6  # on each database; about ten seconds
 

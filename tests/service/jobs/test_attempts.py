@@ -43,6 +43,8 @@ from ipulse_service.jobs import (
 from ipulse_service.jobs.job import JobRow
 from tests.service.jobs.life import LEASE_SECONDS, MAX_ATTEMPTS, LifeOfJobs
 
+pytestmark = pytest.mark.postgresql
+
 held_by = st.integers(0, 7)  # which of the attempts made so far; also those that ended
 
 

@@ -12,6 +12,8 @@ from ipulse_service.jobs import attempts
 from tests.service.agents import Attempt, line, phase
 from tests.service.running import InProcess, settings_for
 
+pytestmark = pytest.mark.postgresql
+
 
 @pytest.fixture(scope="module")
 def service(

@@ -17,6 +17,8 @@ from ipulse_service.jobs.queue import claims
 from ipulse_service.settings import Settings
 from tests.service.running import SPEC
 
+pytestmark = pytest.mark.postgresql
+
 WANTED = submission.Submission(submission.resolve(parse_spec(SPEC)))
 
 PROMISED_SECONDS = 45.0  # for a dead agent, in listening time

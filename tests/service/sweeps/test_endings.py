@@ -23,6 +23,8 @@ from tests.service.sweeps.sweeping import (
     trials_of,
 )
 
+pytestmark = pytest.mark.postgresql
+
 
 class TestStopping:
     """Weak trials are asked to finish with their results, by the values of their first seed."""

@@ -24,6 +24,8 @@ from tests.service.sweeps.sweeping import (
     trials_of,
 )
 
+pytestmark = pytest.mark.postgresql
+
 
 class TestAGrid:
     def test_every_point_becomes_a_trial_once(self, service: InProcess) -> None:

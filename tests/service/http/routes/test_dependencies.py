@@ -10,6 +10,8 @@ from tests.service.conditions import eventually
 from tests.service.http.routes.test_submission import check_problem
 from tests.service.running import SPEC, InProcess
 
+pytestmark = pytest.mark.postgresql
+
 MISSING = "job_000000000000000000000000"
 
 

@@ -10,6 +10,8 @@ from ipulse_service.jobs.search import listing
 from tests.service.http.routes.test_submission import check_problem
 from tests.service.running import SPEC, InProcess
 
+pytestmark = pytest.mark.postgresql
+
 
 @pytest.fixture(scope="module")
 def jobs(service: InProcess) -> dict[str, str]:

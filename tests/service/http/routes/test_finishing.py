@@ -16,6 +16,8 @@ from tests.service.conditions import eventually
 from tests.service.http.routes.test_submission import check_problem
 from tests.service.running import InProcess, settings_for
 
+pytestmark = pytest.mark.postgresql
+
 
 def finish(service: InProcess, job_id: str) -> dict[str, Any]:
     response = service.user.post(f"/v1/jobs/{job_id}/finish")

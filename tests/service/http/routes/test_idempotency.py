@@ -17,6 +17,8 @@ from ipulse_service.jobs import idempotency, submission
 from tests.service.http.routes.test_submission import changed, check_problem
 from tests.service.running import SPEC, InProcess
 
+pytestmark = pytest.mark.postgresql
+
 
 class TestIdempotencyKey:
     def test_the_same_key_finds_the_same_job(self, service: InProcess) -> None:

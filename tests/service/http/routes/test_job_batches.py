@@ -15,6 +15,8 @@ from tests.service.http.routes.test_scheduling import submit
 from tests.service.http.routes.test_submission import check_problem
 from tests.service.running import SPEC, InProcess
 
+pytestmark = pytest.mark.postgresql
+
 MANY = 2 * batches.SIZE + 10
 
 

@@ -13,6 +13,8 @@ from tests.service.http.routes.crowd import Crowd
 from tests.service.http.routes.test_submission import check_problem
 from tests.service.running import SPEC, InProcess
 
+pytestmark = pytest.mark.postgresql
+
 
 def test_columns_have_the_values_that_were_submitted(crowd: Crowd) -> None:
     columns = "learning_rate,layers[1].second_threshold,optimizer.kind,group,tag,label.team,nothing"

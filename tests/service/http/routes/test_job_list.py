@@ -12,6 +12,8 @@ from tests.service.agents import METRIC
 from tests.service.http.routes.test_submission import check_problem
 from tests.service.running import SPEC, InProcess, settings_for
 
+pytestmark = pytest.mark.postgresql
+
 
 @pytest.fixture(scope="module")
 def crowded(

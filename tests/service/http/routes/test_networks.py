@@ -7,16 +7,9 @@ from typing import Any
 
 import h5py
 import numpy as np
-import pytest
 
 from tests.service.http.routes.test_submission import check_problem
 from tests.service.running import InProcess
-
-
-@pytest.fixture(scope="module")
-def database_settings() -> dict[str, Any]:
-    """One database is enough: files are not in it."""
-    return {}
 
 
 def address(service: InProcess, name: str, content: bytes) -> str:

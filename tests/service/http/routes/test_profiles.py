@@ -11,12 +11,6 @@ from tests.service.profiles import profile, profiled_job, tiles
 from tests.service.running import InProcess
 
 
-@pytest.fixture(scope="module")
-def database_settings() -> dict[str, Any]:
-    """One database is enough: the files are compared."""
-    return {}
-
-
 def diff(service: InProcess, a: str, b: str) -> dict[str, Any]:
     response = service.user.get("/v1/profiles:diff", params={"a": a, "b": b})
     assert response.status_code == 200, response.text

@@ -14,6 +14,8 @@ from tests.service.http.routes.test_scheduling import act, submit
 from tests.service.http.routes.test_submission import check_problem
 from tests.service.running import SPEC, InProcess
 
+pytestmark = pytest.mark.postgresql
+
 ON_EMULATOR = {**SPEC, "device": {"kind": "emulator"}}
 BOTH = ("cpu", "emulator")
 MINUTE = 60_000  # ms

@@ -11,6 +11,8 @@ from tests.service.http.routes.crowd import Crowd, metric, spec, submit
 from tests.service.http.routes.test_submission import check_problem
 from tests.service.running import ROOT, InProcess
 
+pytestmark = pytest.mark.postgresql
+
 
 @pytest.mark.parametrize(
     ("q", "names"),

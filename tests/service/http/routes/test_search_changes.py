@@ -5,9 +5,13 @@ from __future__ import annotations
 import secrets
 from typing import Any
 
+import pytest
+
 from tests.service.http.routes.crowd import spec, submit
 from tests.service.http.routes.test_submission import check_problem
 from tests.service.running import InProcess
+
+pytestmark = pytest.mark.postgresql
 
 
 def test_many_jobs_change_by_a_query(service: InProcess) -> None:

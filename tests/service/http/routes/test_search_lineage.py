@@ -12,6 +12,8 @@ from tests.service.datasets.uploading import push
 from tests.service.http.routes.test_submission import check_problem
 from tests.service.running import SPEC, InProcess
 
+pytestmark = pytest.mark.postgresql
+
 
 def found(service: InProcess, query: str, **more: Any) -> list[str]:
     response = service.user.get("/v1/jobs", params={"q": query, **more})

@@ -13,6 +13,8 @@ from tests.service.conditions import eventually
 from tests.service.joined import client, joined
 from tests.service.running import InProcess
 
+pytestmark = pytest.mark.postgresql
+
 LONG = 40  # seconds: an answer that takes so long has not noticed anything
 
 

@@ -19,6 +19,8 @@ from tests.service.conftest import LEASE_SECONDS
 from tests.service.http.routes.test_submission import check_problem
 from tests.service.running import InProcess, settings_for
 
+pytestmark = pytest.mark.postgresql
+
 MAX_ATTEMPTS = 3
 
 
