@@ -17,12 +17,15 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 from moto.server import ThreadedMotoServer
+from selenium import webdriver
 
 from ipulse.stack.program_log import ProgramLog
 from ipulse.stack.redis_server import RedisServer, find_redis_server
 from ipulse_core.errors import MissingDependency
 from ipulse_service.selftest.postgresql import programs
+from tests.network_log import policy_violations
 
+from .chromium import started_browser
 from .postgresql_server import PostgreSQLServer
 from .running import InProcess, Program, settings_for
 
@@ -93,6 +96,21 @@ def service(
     settings = {"lease_seconds": LEASE_SECONDS, **database_settings}
     with InProcess(settings_for(home, redis_server.url, **settings)) as running:
         yield running
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[webdriver.Chrome]:
+    """One browser for the pages of all tests."""
+    with started_browser() as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def driver(chromium: webdriver.Chrome) -> Iterator[webdriver.Chrome]:
+    """The browser; no page of the module may try what its policy forbids."""
+    yield chromium
+    assert policy_violations(chromium) == []
+    chromium.get("about:blank")
 
 
 @pytest.fixture

@@ -15,11 +15,9 @@ from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.remote.webelement import WebElement
 
 from tests.network_log import hosts_asked
+from tests.service.chromium import started_browser
 from tests.service.conditions import eventually
-from tests.service.http.pages.test_api_pages import driver, started_browser
 from tests.service.running import InProcess
-
-__all__ = ["driver"]  # a fixture
 
 T = TypeVar("T")
 
@@ -97,12 +95,6 @@ class Page:
         """Return the console's messages, except for responses that the page shows to its user."""
         entries: list[dict[str, Any]] = self.driver.get_log("browser")
         return [e["message"] for e in entries if "Failed to load resource" not in e["message"]]
-
-
-@pytest.fixture(scope="module")
-def database_settings() -> dict[str, Any]:
-    """One database is enough: other tests compare them."""
-    return {}
 
 
 @pytest.fixture

@@ -4,11 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
@@ -17,14 +13,13 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.remote.webelement import WebElement
 
 from ipulse_service.http import web
-from tests.network_log import LOGS, hosts_asked, policy_violations
+from tests.network_log import hosts_asked, policy_violations
 from tests.service.conditions import eventually
 from tests.service.running import ROOT, InProcess
 
 VENDOR = Path(web.__file__).parent / "vendor"
 LOCK = "versions.json"
 METHODS = ("get", "put", "post", "delete", "head", "patch")
-FLAGS = ("--headless=new", "--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu")
 
 
 def test_the_vendored_files_are_those_of_the_lock() -> None:
@@ -54,37 +49,6 @@ def test_the_bundles_are_those_of_their_list() -> None:
             name, version, license_name = package.rsplit(" ", 2)
             assert lock[f"node_modules/{name}"]["version"] == version
             assert f"{name} {version} ({license_name})" in text
-
-
-@pytest.fixture(scope="module")
-def database_settings() -> dict[str, Any]:
-    """One database is enough: the pages have no data of their own."""
-    return {}
-
-
-@pytest.fixture(scope="module")
-def driver() -> Iterator[webdriver.Chrome]:
-    with started_browser() as started:
-        yield started
-
-
-@contextmanager
-def started_browser() -> Iterator[webdriver.Chrome]:
-    """A browser with a profile of its own; the test is skipped where there is none."""
-    chromium, program = shutil.which("chromium"), shutil.which("chromedriver")
-    if not chromium or not program:
-        pytest.skip("no browser here: apt-get install chromium chromium-driver")
-    options = webdriver.ChromeOptions()
-    options.binary_location = chromium
-    for flag in FLAGS:
-        options.add_argument(flag)
-    options.set_capability("goog:loggingPrefs", LOGS)
-    started = webdriver.Chrome(options=options, service=webdriver.ChromeService(program))
-    try:
-        yield started
-        assert policy_violations(started) == []
-    finally:
-        started.quit()
 
 
 def sign_in(driver: webdriver.Chrome, service: InProcess) -> None:

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 from selenium import webdriver
 from selenium.webdriver.common.by import By
 
 from tests.service.agents import phase
 from tests.service.conditions import eventually
-from tests.service.http.pages.test_api_pages import driver, sign_in
+from tests.service.http.pages.test_api_pages import sign_in
 from tests.service.running import InProcess
 
-__all__ = ["driver"]  # a fixture
 pytestmark = pytest.mark.browser
 
 OUTCOMES = """
@@ -29,12 +26,6 @@ IS_RED = """
     probe.remove();
     return getComputedStyle(document.querySelector(".phases .failed b")).color === colour;
 """
-
-
-@pytest.fixture(scope="module")
-def database_settings() -> dict[str, Any]:
-    """One database is enough."""
-    return {}
 
 
 def open_job(driver: webdriver.Chrome, service: InProcess, job_id: str) -> None:

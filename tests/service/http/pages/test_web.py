@@ -5,7 +5,6 @@ from __future__ import annotations
 import posixpath
 import re
 from pathlib import Path
-from typing import Any
 from urllib.parse import urljoin
 
 import pytest
@@ -24,12 +23,6 @@ OWN = sorted(
 )
 UNVERSIONED = sorted(path for path in FILES if not path.startswith(FILES_ROOT))
 LINK = {"sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate", "sec-fetch-dest": "document"}
-
-
-@pytest.fixture(scope="module")
-def database_settings() -> dict[str, Any]:
-    """One database is enough: the files contain no data."""
-    return {}
 
 
 def test_a_file_is_answered_to_anybody_and_once(service: InProcess) -> None:
