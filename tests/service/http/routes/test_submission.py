@@ -23,6 +23,8 @@ def layers(**fields: Any) -> dict[str, Any]:
     return changed(network={"layers": [{"neurons": 4, **fields}]})
 
 
+LAYER = "/network/layers/0/"
+DEEP_FIELD = json.dumps(changed(metadata=json.loads("[" * 70 + "]" * 70))).encode()
 # A body, the status of its response, and the pointer of the problem.
 BAD_SPECS: list[tuple[str, dict[str, Any], int, str]] = [
     ("unknown field", changed(colour="red"), 422, "/colour"),
@@ -42,6 +44,10 @@ BAD_SPECS: list[tuple[str, dict[str, Any], int, str]] = [
     ("huge batch", changed(training={"batch_size": 10**9}), 422, "/training/batch_size"),
     ("negative seed", changed(seed=-1), 422, "/seed"),
     ("control character", changed(name="a\x00b"), 422, "/name"),
+    ("escape sequence", changed(name="\x1b[2J"), 422, "/name"),
+    ("field of Python", changed(__class__="x"), 422, "/__class__"),
+    ("data set by path", changed(data={"kind": "../../etc/passwd"}), 422, "/data/kind"),
+    ("second threshold above", layers(second_threshold=2.0), 422, LAYER + "second_threshold"),
     ("long name", changed(name="x" * 129), 422, "/name"),
     ("too many pairs", changed(metadata={str(n): "" for n in range(17)}), 422, "/metadata"),
     ("device nobody has", changed(device={"kind": "abacus"}), 422, "/device/kind"),
@@ -62,6 +68,7 @@ BAD_BODIES: list[tuple[str, bytes, dict[str, str], int, str]] = [
     ("lone surrogate", b'{"name": "\\ud800"}', JSON, 400, "invalid_json"),
     ("deep", b"[" * 100_000 + b"]" * 100_000, JSON, 400, "invalid_json"),
     ("deep objects", b'{"a":' * 100_000 + b"1" + b"}" * 100_000, JSON, 400, "invalid_json"),
+    ("deep in a field", DEEP_FIELD, JSON, 400, "invalid_json"),
     ("a list", b"[]", JSON, 422, "invalid_spec"),
     ("null", b"null", JSON, 422, "invalid_spec"),
     ("ten megabytes", b'"' + b"x" * 10_000_000 + b'"', JSON, 413, "too_large"),
@@ -93,6 +100,7 @@ def check_problem(response: httpx.Response, status: int) -> dict[str, Any]:
     assert problem["request_id"] == response.headers["x-request-id"]
     assert problem["instance"] == response.request.url.path
     assert "Traceback" not in response.text
+    assert len(response.content) < 50_000
     return problem
 
 
