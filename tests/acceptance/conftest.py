@@ -10,6 +10,7 @@ import pytest
 from ipulse.client import Client
 from ipulse.stack.stack import Stack
 
+from .browser import Browser, open_browser
 from .jobs import Runners, older_runner
 
 
@@ -25,6 +26,13 @@ def stack(home: Path) -> Iterator[Stack]:
     patient = {"IPULSE_LEASE_SECONDS": "60", "IPULSE_HEARTBEAT_SECONDS": "1"}
     with Stack(home, environment={**patient, **older_runner()}) as started:
         yield started
+
+
+@pytest.fixture(scope="session")
+def stack_browser(stack: Stack) -> Iterator[Browser]:
+    """One browser for all tests of the stack's page; each signs in by itself."""
+    with open_browser(stack.url) as opened:
+        yield opened
 
 
 @pytest.fixture

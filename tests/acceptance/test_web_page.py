@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 from selenium.webdriver.common.action_chains import ActionChains
 
 from ipulse.client import Client
 from ipulse.stack.stack import Stack
 
-from .browser import Browser, open_browser
+from .browser import Browser
 from .jobs import small_spec
 
 pytestmark = [pytest.mark.slow, pytest.mark.browser]
@@ -53,15 +51,16 @@ TABS = {
 }
 
 
-@pytest.fixture(scope="module")
-def browser(stack: Stack) -> Iterator[Browser]:
-    with open_browser(stack.url) as opened:
-        yield opened
+@pytest.fixture
+def browser(stack_browser: Browser) -> Browser:
+    """The browser, signed out."""
+    stack_browser.open("/login")
+    stack_browser.driver.delete_all_cookies()
+    return stack_browser
 
 
 @pytest.fixture
 def signed_in(browser: Browser, stack: Stack) -> Browser:
-    browser.open("/login")
     browser.keep_token(stack.token_path.read_text().strip())
     return browser
 

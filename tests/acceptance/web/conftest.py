@@ -1,4 +1,4 @@
-"""A service of each file of tests, its client, an agent that the test plays, and a browser."""
+"""A service and a browser of all views, its client, and an agent that the test plays."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.acceptance.browser import Browser, open_browser
 from tests.ipulse.live_service import Agent, LiveService
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveService]:
     with LiveService(tmp_path_factory.mktemp("home")) as live:
         yield live
@@ -30,7 +30,7 @@ def client(service: LiveService) -> Iterator[Client]:
         yield made
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def browser(service: LiveService) -> Iterator[Browser]:
     with open_browser(service.url) as opened:
         opened.open("/login")

@@ -8,7 +8,6 @@ import json
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -19,7 +18,7 @@ from ipulse.cli.display.progress import duration as cli_duration
 from ipulse.client import Client
 from ipulse.stack.stack import Stack
 from ipulse_worker.runner.report.quantities import duration
-from tests.acceptance.browser import Browser, open_browser
+from tests.acceptance.browser import Browser
 from tests.acceptance.jobs import small_spec
 from tests.acceptance.locked_tools import ROOT
 
@@ -45,12 +44,11 @@ def job_id(stack: Stack) -> str:
     return job.id
 
 
-@pytest.fixture(scope="module")
-def browser(stack: Stack) -> Iterator[Browser]:
-    with open_browser(stack.url) as opened:
-        opened.open("/login")
-        opened.keep_token(stack.token_path.read_text().strip())
-        yield opened
+@pytest.fixture
+def browser(stack_browser: Browser, stack: Stack) -> Browser:
+    stack_browser.open("/login")
+    stack_browser.keep_token(stack.token_path.read_text().strip())
+    return stack_browser
 
 
 def printed(stack: Stack, *arguments: str) -> str:
