@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.ipulse.cli.conftest import Ran, finished
+from tests.ipulse.cli.conftest import Ran, Run, finished
 from tests.ipulse.live_service import ROOT
 
 EXAMPLES = ROOT / "examples" / "poplar"
@@ -107,8 +107,8 @@ def test_a_missing_compiler_has_a_hint(ends: Path) -> None:
     assert "no-such-compiler" in ran.err
 
 
-def test_a_file_that_is_not_there_is_wrong_usage(tmp_path: Path) -> None:
-    ran = emulate(tmp_path / "none.cpp")
+def test_a_file_that_is_not_there_is_wrong_usage(offline: Run, tmp_path: Path) -> None:
+    ran = offline("emulate", str(tmp_path / "none.cpp"))
     assert (ran.code, ran.out) == (2, "")
     assert "none.cpp" in ran.err
 

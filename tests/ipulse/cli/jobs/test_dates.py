@@ -10,31 +10,33 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from ipulse.client import Client, JobSelection
-from tests.ipulse.cli.conftest import SPEC, finished
-from tests.ipulse.live_service import LiveService
+from tests.ipulse.cli.conftest import SPEC, Run
 
 
 @pytest.mark.parametrize("zone", ["Asia/Kolkata", "Etc/GMT+12"])
 def test_a_date_is_in_the_zone_of_the_caller_everywhere(
-    service: LiveService, client: Client, zone: str
+    run: Run, client: Client, monkeypatch: pytest.MonkeyPatch, zone: str
 ) -> None:
+    monkeypatch.setenv("TZ", zone)
+    time.tzset()
     team = f"team={secrets.token_hex(8)}"
     job = client.submit({**SPEC, "metadata": {"team": team.partition("=")[2]}})
     today = job.created_at.astimezone(ZoneInfo(zone)).date()
-    place = {"IPULSE_HOME": str(service.home), "TZ": zone}
     for date, found in ((today, 0), (today + timedelta(days=1), 1)):
         query = f"created<{date} label.{team.replace('=', ':')}"
         for filters in (["-q", query], ["--created-before", f"{date}", "--label", team]):
-            counted = finished("delete", *filters, "--dry-run", "--json", **place)
+            counted = run("delete", *filters, "--dry-run", "--json")
             assert counted.json["matched"] == found, filters
-        listed = finished("list", query, "--json", **place).json
+        listed = run("list", query, "--json").json
         assert len(listed["jobs"]) == found
     offset = f"{job.created_at.astimezone(ZoneInfo(zone)):%z}"
     shown = "UTC" if offset == "+0000" else f"{offset[:3]}:{offset[3:]}"
     query = f"label.{team.replace('=', ':')}"
     for command in (("list", query, "--wide"), ("status", job.id)):
-        assert shown in finished(*command, **place).out
+        assert shown in run(*command).out
     client.cancel(job.id)
+    monkeypatch.undo()
+    time.tzset()
 
 
 def test_a_time_without_a_zone_is_local_in_python(
