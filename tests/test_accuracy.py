@@ -11,6 +11,7 @@ from benchmarks.training import accuracy
 BY_TITLE = {task.title: task for task in accuracy.TASKS}
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("gated", [False, True])
 @pytest.mark.parametrize(
     "title",
@@ -38,6 +39,7 @@ def test_adaptive_thresholds_recall_what_others_forget() -> None:
     assert constant.reached, f"{constant.mean} of seed 1, limit {constant.at_most}"
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("weights", ["bfloat16", "int8"])
 def test_narrow_weights_learn_as_well(weights: str) -> None:
     outcome = accuracy.outcome(BY_TITLE["randman"], True, 1, weights, quick=True)
