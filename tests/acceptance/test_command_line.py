@@ -113,6 +113,7 @@ class TestUp:
 
 
 class TestDemo:
+    @pytest.mark.verify
     def test_the_example_learns_the_digits(self, tmp_path: Path) -> None:
         running = ipulse("demo", "--json", cwd=tmp_path)
         out, err = running.communicate(timeout=PATIENCE)
