@@ -7,6 +7,8 @@ SHELL := /bin/bash
 MAKEFLAGS += --no-builtin-rules --no-print-directory
 
 BIN := .venv/bin
+# Tests start hundreds of processes, which would each compile our modules.
+TESTS := env -u PYTHONDONTWRITEBYTECODE scripts/test
 ARGS ?=
 CPP_SOURCES = $(shell git ls-files '*.h' '*.hpp' '*.cc' '*.cpp')
 
@@ -31,11 +33,11 @@ up: runtime ## The stack at 127.0.0.1:8470, until Ctrl-C; jobs and results stay.
 
 test: dev ## The tests, on Python 3.11 and, where there is one, on Python 3.8.
 	@scripts/setup py38
-	@scripts/test $(ARGS)
+	@$(TESTS) $(ARGS)
 
 verify: dev ## What `make test` leaves out because it takes minutes; ARGS=--resume goes on.
 	@scripts/setup py38
-	@scripts/test --verify $(ARGS)
+	@$(TESTS) --verify $(ARGS)
 
 wheels: dev ## Build every distribution and try it in a fresh environment.
 	@$(BIN)/python -m pytest -q -m wheels tests/packaging $(ARGS)
