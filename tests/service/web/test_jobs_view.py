@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 from selenium.webdriver import ActionChains
 
+from ipulse_service.jobs.search.terms import quoted
 from tests.service.agents import METRIC
+from tests.service.http.routes.test_quoted_labels import ODD
 from tests.service.running import SPEC, InProcess
 
 from .conftest import ENTER, Page
@@ -245,3 +248,50 @@ def test_a_name_does_not_reorder_what_is_around_it(page: Page, service: InProces
     submit(service, "run \u202e txt.exe \u200bend \\u202e", seed=77)
     page.open("/jobs?q=seed:77")
     page.until(lambda: page.texts(NAMES) == ["run \\u202e txt.exe \\u200bend \\u202e"])
+
+
+# The page's functions that write and read texts of the search language.
+QUOTE = """
+const [texts, list, done] = arguments;
+const { src } = document.querySelector("script[type=module]");
+import(src.replace("app/main.js", "lib/query.js"))
+    .then(({ names, quoted }) => done([texts.map(quoted), names(list)]))
+    .catch((error) => done([`${error}`, null]));
+"""
+
+
+def test_the_page_quotes_as_the_service_does(page: Page) -> None:
+    texts = [
+        *ODD,
+        "",
+        " ",
+        "a\n",
+        "a\r\nb",
+        "\t",
+        "\u2028",
+        "\u202e",
+        "é",
+        "e\u0301",
+        "🧠",
+        "ſ",
+        "A-",
+        "@",
+    ]
+    labels = [f"label.{quoted(text)}" for text in texts if text.strip()]
+    page.open("/jobs")
+    written, names = page.driver.execute_async_script(QUOTE, texts, ", ".join(labels))
+    assert written == list(map(quoted, texts))
+    assert names == labels
+
+
+def test_a_label_with_a_comma_is_a_column_to_sort_by(page: Page, service: InProcess) -> None:
+    for value in ("1", "2"):
+        submit(service, f"comma {value}", metadata={"a,b": value})
+    label = 'label."a,b"'
+    page.open(f"/jobs?q=comma&columns={quote(f'{label},state')}")
+    page.until(lambda: len(page.texts(NAMES)) == 2)
+    heads = [head.get_attribute("title") for head in page.all("thead th[title]")]
+    assert heads == ["name", label, "state"]
+    for order in (["comma 2", "comma 1"], ["comma 1", "comma 2"]):
+        page.find(f"thead th[title='{label}'] button").click()
+        page.until(lambda order=order: page.texts(NAMES) == order)

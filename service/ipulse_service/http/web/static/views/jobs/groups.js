@@ -2,10 +2,11 @@
 import { html, nothing } from "../../vendor.js";
 import { api, zone } from "../../lib/api.js";
 import { label, metric } from "../../lib/format.js";
+import { names } from "../../lib/query.js";
 
 /** Compares the jobs of a search in groups. `group`: "seed" for all but the seed, else the names of columns. */
 export function groups(q, group, signal) {
-  const body = { q, time_zone: zone(), group_by: group === "seed" ? null : group.split(","), except: ["seed"], metrics: null };
+  const body = { q, time_zone: zone(), group_by: group === "seed" ? null : names(group), except: ["seed"], metrics: null };
   return api.post("/v1/jobs:compare", body, { signal });
 }
 

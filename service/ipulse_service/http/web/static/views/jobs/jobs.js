@@ -4,7 +4,7 @@ import { api } from "../../lib/api.js";
 import { View } from "../../app/view.js";
 import { navigate, updateQuery } from "../../app/router.js";
 import { STATES, phaseOf } from "../../lib/format.js";
-import { quoted } from "../../lib/query.js";
+import { names, quoted } from "../../lib/query.js";
 import { isLeaving } from "../../parts/deletions.js";
 import { icon } from "../../parts/icon.js";
 import { menu } from "../../parts/menu.js";
@@ -59,7 +59,7 @@ class JobsView extends View {
   /** The columns of the address, else those of the last visit. */
   get columns() {
     const text = this.route.query.get("columns") ?? localStorage.getItem(KEPT);
-    return text ? text.split(",") : defaults;
+    return text ? names(text) : defaults;
   }
 
   /** Addresses of older versions had a parameter for each filter. */
@@ -107,7 +107,7 @@ class JobsView extends View {
 
   /** Sorts by a column: descending for figures first, then the other way, then not. */
   sortBy(key, isAdded) {
-    const keys = this.sort ? this.sort.split(",") : [];
+    const keys = names(this.sort);
     const present = keys.find((one) => one.replace(/^-/, "") === key);
     const column = columnOf(key);
     const order = "isText" in column && column.isText ? [key, `-${key}`] : [`-${key}`, key];

@@ -1,6 +1,7 @@
 // The rows of the jobs table.
 import { html, ifDefined, nothing, repeat } from "../../vendor.js";
 import { icon } from "../../parts/icon.js";
+import { names } from "../../lib/query.js";
 import { columnOf } from "./cells.js";
 
 const HIDDEN_ON_PHONES = new Set(["device"]);
@@ -23,7 +24,7 @@ export function jobTable(data, view) {
 }
 
 function head(column, view) {
-  const sort = column.sort && view.sort.split(",").find((one) => one.replace(/^-/, "") === column.sort);
+  const sort = column.sort && names(view.sort).find((one) => one.replace(/^-/, "") === column.sort);
   const direction = sort ? (sort.startsWith("-") ? "descending" : "ascending") : undefined;
   return html`<th scope="col" class=${column.isNumber ? "number" : ""} aria-sort=${ifDefined(direction)} title=${column.key}>
     ${column.sort ? html`<button type="button" class="sort" @click=${(event) => view.sortBy(column.sort, event.shiftKey)}>${column.words}
