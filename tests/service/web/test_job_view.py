@@ -199,6 +199,26 @@ def test_a_part_with_its_defaults_is_shown_if_the_spec_may_leave_it_out(
     assert page.texts(".changes li") == []
 
 
+def test_only_a_job_with_a_checkpoint_can_continue(page: Page, service: InProcess) -> None:
+    def buttons() -> list[str]:
+        return [each.text for each in page.all(".head button")]
+
+    for has_checkpoint in (False, True):
+        attempt = service.attempt(service.submit({**SPEC, "name": "left"})["id"])
+        attempt.report(*map(phase, PHASES[:4]))
+        if has_checkpoint:
+            attempt.put("checkpoint-3", "checkpoint", b"weights")
+            attempt.report({"kind": "checkpoint", "path": "c.npz", "epoch": 1, "step": 3})
+        attempt.finish("diverged", "no finite loss")
+        page.open(f"/jobs/{attempt.claim['job_id']}")
+        page.until(lambda: page.all(".outcome.failed") and "Retry" in buttons())
+        page.until(lambda: page.texts(".phases"))
+        if has_checkpoint:
+            page.until(lambda: "Continue" in buttons())
+        else:
+            assert "Continue" not in buttons()
+
+
 def test_a_failed_job_is_retried_and_followed_again(page: Page, service: InProcess) -> None:
     job_id = service.submit({**SPEC, "name": "once more"})["id"]
     first = service.attempt(job_id)

@@ -159,6 +159,7 @@ def _show_version(version: DatasetVersion) -> None:
     facts = version.facts or {}
     per_sample = facts.get("events_per_sample") or {}
     test = facts.get("test_samples")
+    of_test = "" if test is None else f", {test:,} of them test"
     times = ""
     if facts.get("last_ms") is not None:
         times = f"{facts['first_ms']:g} to {facts['last_ms']:g} ms"
@@ -178,7 +179,7 @@ def _show_version(version: DatasetVersion) -> None:
             ("refused", version.refusal or ""),
             ("kind", version.kind or ""),
             ("format", facts.get("format", "")),
-            ("samples", _count(version, "samples") + ("" if test is None else f", test {test:,}")),
+            ("samples", _count(version, "samples") + of_test),
             ("channels", _count(version, "channels")),
             ("classes", _count(version, "classes") if facts.get("classes") else ""),
             ("targets", _targets(facts)),

@@ -54,7 +54,7 @@ class DatasetsView extends View {
         <tbody>${repeat(datasets, (one) => one.name, ({ name, versions, latest }) => html`<tr>
           <th scope="row"><a class="name" href="/datasets/${encodeURIComponent(name)}">${name}</a> ${latest ? html`<span class="soft small id">@${latest.version}</span>` : nothing} ${versions > 1 ? html`<span class="soft small">${versions} versions</span>` : nothing}</th>
           ${latest ? html`<td class="c-state" data-label="State">${versionBadge(latest)}</td><td data-label="Kind">${latest.kind ? plain(latest.kind) : nothing}</td>
-          <td class="number" data-label="Samples">${latest.facts ? html`${number(latest.facts.samples)}${latest.facts.test_samples ? html` <span class="soft small">+ ${number(latest.facts.test_samples)} test</span>` : nothing}` : nothing}</td>
+          <td class="number" data-label="Samples">${latest.facts ? html`${number(latest.facts.samples)}${latest.facts.test_samples ? html` <span class="soft small">${number(latest.facts.test_samples)} of them test</span>` : nothing}` : nothing}</td>
           <td class="number" data-label="Channels">${latest.facts ? number(latest.facts.channels) : nothing}</td><td class="number" data-label="Classes">${latest.facts?.classes ? number(latest.facts.classes) : nothing}</td>
           <td class="number" data-label="Size">${bytes(latest.size)}</td><td class="number" data-label="Jobs">${latest.jobs}</td><td data-label="Uploaded">${ago(latest.created_at)}</td>`
             : html`<td colspan="8"></td>`}</tr>`)}</tbody></table></div>

@@ -84,8 +84,8 @@ function primary(job, renew) {
   return nothing;
 }
 
-/** @param {any} job @param {() => Promise<void>} renew */
-export function head(job, renew) {
+/** @param {any} job @param {boolean} hasCheckpoint @param {() => Promise<void>} renew */
+export function head(job, hasCheckpoint, renew) {
   const over = isOver(job.state);
   const took = elapsed(job);
   const left = job.progress?.eta_seconds && phaseOf(job.state) === "run" ? job.progress.eta_seconds : null;
@@ -98,8 +98,8 @@ export function head(job, renew) {
         ${primary(job, renew)}
         ${mayPause(job.state) ? html`<button type="button" @click=${ask(job, "pause", renew)}>Pause</button>` : nothing}
         ${job.state === "succeeded" || !over ? html`<a class="button" href="/new?from=${job.id}">Clone</a>` : nothing}
-        ${job.state === "failed" && !job.imported ? html`<button type="button" title="Queues it again; it resumes from its last checkpoint" @click=${ask(job, "retry", renew)}>Retry</button>` : nothing}
-        ${over ? html`<button type="button" @click=${goOn(job)}>Continue</button>` : nothing}
+        ${job.state === "failed" && !job.imported ? html`<button type="button" title="Queues it again; it ${hasCheckpoint ? "resumes from its last checkpoint" : "starts from the beginning"}" @click=${ask(job, "retry", renew)}>Retry</button>` : nothing}
+        ${over && hasCheckpoint ? html`<button type="button" @click=${goOn(job)}>Continue</button>` : nothing}
         <a class="button" href="/compare?jobs=${job.id}">Compare</a>
         ${menu(icon("more"), [
           over ? null : { words: "Cancel", act: cancel(job, renew), isDangerous: true },

@@ -103,7 +103,7 @@ class JobView extends View {
       await this.reload();
     };
     return html`
-      ${head(job, renew)}
+      ${head(job, Boolean(this.store?.checkpoint), renew)}
       ${this.store?.broken ? html`<p class="stale" role="status">The connection was lost; reconnecting.</p>` : nothing}
       ${phaseBar(job, this.store, this.tab !== DEFAULT_TAB)}
       <nav class="tabs" aria-label="Parts of the job">
