@@ -8,7 +8,7 @@ import typer
 from typer.completion import completion_init  # type: ignore[attr-defined]
 
 from . import VARIABLE
-from .newest_jobs import offered_jobs
+from .service_offers import offered_jobs
 
 PROGRAM = "ipulse"
 

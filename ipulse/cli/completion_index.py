@@ -70,6 +70,7 @@ def _described(command: Any, parent: Any = None) -> dict[str, Any]:
         described = {
             "choices": list(parameter.type_descriptor.choices or []),
             "is_job": parameter._custom_shell_complete is not None,  # nothing else is looked up
+            "is_query": str(parameter.metavar).strip("[]") == "QUERY",
             "is_file": parameter.type_descriptor.is_file,
             "is_repeated": parameter.multiple if isinstance(parameter, TyperOption) else False,
             "nargs": parameter.nargs,

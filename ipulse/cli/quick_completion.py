@@ -6,13 +6,17 @@ import os
 import re
 import shlex
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from . import VARIABLE
 from .completion_index import read_index
 
 _TAB = "\t"
+_BREAKS = ":=@"  # bash breaks words there
+_SPECIAL = re.compile(r"[^\w./:=@%+,-]")  # a shell may evaluate these characters
+# What a text between quotation marks must not have to stand for itself.
+_IN_QUOTES = {"'": frozenset("'"), '"': frozenset('"$`\\!')}
 
 
 class Offer(NamedTuple):
@@ -20,6 +24,16 @@ class Offer(NamedTuple):
 
     word: str
     help: str = ""
+    is_term: bool = False  # of a query: it may have signs that a shell would evaluate
+
+
+class Typed(NamedTuple):
+    """A command line up to the cursor."""
+
+    words: list[str]  # before the one at the cursor
+    begun: str  # the begin of that one
+    kept: str = ""  # the begin of `begun` that the shell does not replace
+    quote: str = ""  # the mark that begins the word and is still open
 
 
 class _Unclear(Exception):
@@ -33,27 +47,64 @@ def answer(environment: Mapping[str, str] = os.environ) -> int | None:
     if index is None:
         return None
     try:
-        offers = offered(index, *_words(shell, environment))
+        typed = _typed(shell, environment)
+        offers = offered(index, typed.words, typed.begun)
     except _Unclear:
         return None
     if shell == "fish" and environment.get("_TYPER_COMPLETE_FISH_ACTION") == "is-args":
         return 0 if offers else 1
-    sys.stdout.write(written(shell, offers) + "\n")
+    sys.stdout.write(written(shell, offers, typed) + "\n")
     return 0
 
 
-def _words(shell: str, environment: Mapping[str, str]) -> tuple[list[str], str]:
+def _typed(shell: str, environment: Mapping[str, str]) -> Typed:
     """Return the words before the cursor, and the begin of the one that is typed."""
     try:
         if shell == "bash":
-            words = shlex.split(environment["COMP_WORDS"])
-            at = int(environment["COMP_CWORD"])
-            return words[1:at], words[at] if at < len(words) else ""
+            return _typed_in_bash(environment["COMP_WORDS"], int(environment["COMP_CWORD"]))
         line = environment["_TYPER_COMPLETE_ARGS"]
-        words = shlex.split(line)[1:]
-    except (KeyError, ValueError):  # such as a quote that is still open
+        words, quote = _unquoted(line)
+    except (KeyError, ValueError):
         raise _Unclear from None
-    return (words, "") if not words or line.endswith(" ") else (words[:-1], words[-1])
+    words = words[1:]
+    if not words or (line.endswith(" ") and not quote):
+        return Typed(words, "")
+    return Typed(words[:-1], words[-1], quote=quote)
+
+
+def _typed_in_bash(text: str, at: int) -> Typed:
+    """Return what is typed in bash, which breaks words also at colons and the like."""
+    parts = text.split("\n") if "\n" in text else shlex.split(text)
+    words: list[str] = []
+    kept, is_joined = "", False
+    for number, part in enumerate(parts[: at + 1]):
+        is_break = part != "" and not part.strip(_BREAKS)
+        if part and number > 1 and (is_joined or is_break):
+            kept = words[-1] + (part if is_break else "")
+            words[-1] += part
+        else:
+            kept = ""
+            words.append(part)
+        is_joined = is_break
+    if at >= len(parts):
+        words.append("")
+        kept = ""
+    whole = [_unquoted(word) for word in words[1:]]
+    if any(len(found) > 1 for found, _ in whole) or any(quote for _, quote in whole[:-1]):
+        raise ValueError(text)
+    plain = [found[0] if found else "" for found, _ in whole]
+    begin, _ = _unquoted(kept)
+    return Typed(plain[:-1], plain[-1], begin[0] if begin else "", whole[-1][1])
+
+
+def _unquoted(line: str) -> tuple[list[str], str]:
+    """Return the words of a line and the quotation mark that is still open, if there is one."""
+    for quote in ("", "'", '"'):
+        try:
+            return shlex.split(line + quote), quote
+        except ValueError:
+            continue
+    raise ValueError(line)
 
 
 def offered(index: dict[str, Any], words: list[str], begun: str) -> list[Offer]:
@@ -74,6 +125,11 @@ def offered(index: dict[str, Any], words: list[str], begun: str) -> list[Offer]:
             given = {}
         else:
             place += 1
+    if waiting is not None and waiting["is_query"]:
+        return _values(waiting, begun, given)
+    argument = _argument(command, place)
+    if argument is not None and argument["is_query"] and not begun.startswith("-"):
+        return _values(argument, begun, given)
     if "=" in begun or (waiting is not None and begun.startswith("-")):
         raise _Unclear
     if waiting is not None:
@@ -92,13 +148,21 @@ def offered(index: dict[str, Any], words: list[str], begun: str) -> list[Offer]:
             for name, child in command["commands"].items()
             if name.startswith(begun) and not child["is_hidden"]
         ]
-    for argument in command["arguments"]:
-        if argument["nargs"] == -1 or place < argument["nargs"]:
-            return _values(argument, begun, given)
-        place -= argument["nargs"]
+    if argument is not None:
+        return _values(argument, begun, given)
     if begun and not begun[0].isalnum():
         raise _Unclear
     return []
+
+
+def _argument(command: dict[str, Any], place: int) -> dict[str, Any] | None:
+    """Return the argument of a command at a place, None if it takes no more."""
+    for argument in command["arguments"]:
+        if argument["nargs"] == -1 or place < argument["nargs"]:
+            found: dict[str, Any] = argument
+            return found
+        place -= argument["nargs"]
+    return None
 
 
 def _child(command: dict[str, Any], word: str) -> tuple[dict[str, Any], int]:
@@ -112,28 +176,51 @@ def _child(command: dict[str, Any], word: str) -> tuple[dict[str, Any], int]:
 
 def _values(parameter: dict[str, Any], begun: str, given: Mapping[str, str]) -> list[Offer]:
     if parameter["is_job"]:
-        from .newest_jobs import offered_jobs  # it takes longer to import than the rest
+        from .service_offers import offered_jobs  # it takes longer to import than the rest
 
         return [Offer(*job) for job in offered_jobs(given, begun)]
+    if parameter["is_query"]:
+        from .service_offers import offered_terms
+
+        return [Offer(term, is_term=True) for term in offered_terms(given, begun)]
     if parameter["is_file"]:
         return [Offer(begun)]
     return [Offer(choice) for choice in parameter["choices"] if choice.startswith(begun)]
 
 
-def written(shell: str, offers: list[Offer]) -> str:
+def written(shell: str, offers: list[Offer], typed: Typed) -> str:
     """Return the offers as the script of a shell expects them."""
     if shell == "bash":
-        return "\n".join(offer.word for offer in offers)
-    if shell == "fish":
-        lines = [word + (_TAB + re.sub(r"\s", " ", text) if text else "") for word, text in offers]
+        return "\n".join(_in_bash(offers, typed))
+    if shell == "fish":  # it quotes what it inserts
+        lines = [
+            word + (_TAB + re.sub(r"\s", " ", text) if text else "") for word, text, _ in offers
+        ]
         return "\n".join(lines)
     if not offers:
         return "_files"
+    if offers[0].is_term:
+        # The script evaluates this after it has joined words by single spaces.
+        terms = [shlex.quote(offer.word) for offer in offers if "  " not in offer.word]
+        return " ".join(["compadd -U -S '' --", *terms])
     quoted = (
         f'"{_escaped(word)}":"{_escaped(text)}"' if text else f'"{_escaped(word)}"'
-        for word, text in offers
+        for word, text, _ in offers
     )
     return "_arguments '*: :((" + "\n".join(quoted) + "))'"
+
+
+def _in_bash(offers: list[Offer], typed: Typed) -> Iterator[str]:
+    """Yield what takes the place of the text that bash replaces."""
+    for offer in offers:
+        if not offer.is_term:
+            yield offer.word
+        elif offer.word.startswith(typed.kept):
+            rest = offer.word[len(typed.kept) :]
+            if not typed.quote:
+                yield _SPECIAL.sub(r"\\\g<0>", rest)
+            elif not _IN_QUOTES[typed.quote] & set(rest):
+                yield rest
 
 
 def _escaped(text: str) -> str:

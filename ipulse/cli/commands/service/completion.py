@@ -1,4 +1,4 @@
-"""completion: the script that lets a shell complete commands, options and job ids."""
+"""completion: the script that lets a shell complete commands, job ids and queries."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def completion(
         Literal["bash", "zsh", "fish"], typer.Argument(help="The shell.", show_default=False)
     ],
 ) -> Exit:
-    """Print a script that completes commands, options and job ids in a shell.
+    """Print a script that completes commands, options, job ids and queries in a shell.
 
     Load it where the shell starts: `source <(ipulse completion bash)` in ~/.bashrc, the same with
     zsh in ~/.zshrc after compinit, or for fish a file in ~/.config/fish/completions.

@@ -19,6 +19,7 @@ from ipulse.cli.completion_index import read_index, write_index
 from ipulse.client import Client
 from tests.ipulse.cli.conftest import SPEC, Run, environment
 from tests.ipulse.live_service import LiveService
+from tests.ipulse.scripted_server import ScriptedServer, json_answer
 
 ENGINES: dict[str, Any] = {"bash": BashComplete, "zsh": ZshComplete, "fish": FishComplete}
 SHELLS = tuple(ENGINES)
@@ -140,3 +141,16 @@ def test_another_shell_is_refused_with_the_choices(offline: Run) -> None:
     ran = offline("completion", "tcsh")
     assert (ran.code, ran.out) == (2, "")
     assert all(shell in ran.err for shell in SHELLS)
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+def test_terms_that_control_a_terminal_are_not_offered(shell: str, offline: Run) -> None:
+    texts = ["label.plain:", "label.\x1b[2J:", "label.\u202e:", "label.a\nb:", "label.größe:"]
+    answer = json_answer({"start": 0, "items": [{"text": text} for text in texts]})
+    offered(shell, "ipulse sta", offline)  # writes the index of commands
+    with ScriptedServer(lambda _: answer) as server:
+        line = f"ipulse list --url {server.url} label."
+        shown = offered(shell, line, offline, IPULSE_TOKEN="t" * 40)
+    assert "label.plain:" in shown
+    assert "label.größe:" in shown
+    assert set(shown) <= {*map(chr, range(32, 127)), "ö", "ß", "\n"}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import pty
 import select
+import shlex
 import shutil
 import subprocess
 import sys
@@ -14,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from ipulse.client import Client
+from ipulse_service.jobs.search.terms import quoted
 from tests.ipulse.cli.conftest import SPEC, Run, environment
 from tests.ipulse.live_service import LiveService
 
@@ -55,17 +57,63 @@ class TestEveryShell:
         assert completed(shell, line, run, bin_folder) == job_id
         assert not list(bin_folder.glob("**/here"))
 
+    def test_it_completes_labels_with_any_letters(
+        self, service: LiveService, client: Client, shell: str, run: Run, bin_folder: Path
+    ) -> None:
+        """Twice: the name of a label, then its value; neither is evaluated."""
+        name, value = "my team's $(touch here)", 'größe: "`touch here`" *'
+        job_id = client.submit({**SPEC, "metadata": {name: value}}).id
+        completed(shell, "ipulse statu", run, bin_folder)  # writes the index of commands
+        line = f"ipulse list --home {service.home} label.my"
+        for expected in (f"label.{quoted(name)}:", f"label.{quoted(name)}:{quoted(value)}"):
+            line = line_after_tab(shell, line, run, bin_folder).rstrip()
+            assert shlex.split(line)[-1] == expected
+            line += "gr"
+        assert not list(bin_folder.glob("**/here"))
+        client.cancel(job_id)
+
+
+def line_after_tab(shell: str, line: str, run: Run, bin_folder: Path) -> str:
+    """Return what a line is after a press of Tab."""
+    if shell == "fish":  # it would quote the word
+        *words, _ = shlex.split(line)
+        (word,) = offered_in_fish(line, run, bin_folder)
+        return shlex.join([*words, word])
+    env = prepared(shell, line, bin_folder)
+    script = run("completion", shell).out
+    return (in_zsh if shell == "zsh" else in_bash)(script, line, env, bin_folder)
+
+
+def offered_in_fish(line: str, run: Run, bin_folder: Path) -> list[str]:
+    """Return the words that fish offers at the end of a line."""
+    script = run("completion", "fish").out
+    done = subprocess.run(
+        ["fish", "--no-config", "-c", f"{script}\n{FISH}"],
+        capture_output=True,
+        text=True,
+        env=prepared("fish", line, bin_folder),
+        cwd=bin_folder,
+        timeout=SECONDS,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    return [offer.split("\t")[0] for offer in done.stdout.splitlines()]
+
+
+def prepared(shell: str, line: str, bin_folder: Path) -> dict[str, str]:
+    """Return the environment of a shell that finds the program."""
+    if shutil.which(shell) is None:
+        pytest.skip(f"{shell} is not installed")
+    home = {"HOME": str(bin_folder), "ASKED": line, "TERM": "dumb"}
+    return environment(**home, PATH=f"{bin_folder}:{os.environ['PATH']}")
+
 
 def completed(shell: str, line: str, run: Run, bin_folder: Path) -> str:
     """Return what a shell makes of the last word of a line."""
-    if shutil.which(shell) is None:
-        pytest.skip(f"{shell} is not installed")
+    env = prepared(shell, line, bin_folder)
     script = run("completion", shell)
     assert (script.code, script.err) == (0, "")
-    home = {"HOME": str(bin_folder), "ASKED": line, "TERM": "dumb"}
-    env = environment(**home, PATH=f"{bin_folder}:{os.environ['PATH']}")
     if shell == "zsh":
-        return in_zsh(script.out, line, env, bin_folder)
+        return in_zsh(script.out, line, env, bin_folder).split()[-1]
     options = ["--norc"] if shell == "bash" else ["--no-config"]
     asked = BASH if shell == "bash" else FISH
     done = subprocess.run(
@@ -81,7 +129,7 @@ def completed(shell: str, line: str, run: Run, bin_folder: Path) -> str:
 
 
 def in_zsh(script: str, line: str, env: dict[str, str], folder: Path) -> str:
-    """Return the last word of a line that zsh, at a terminal, has after a press of Tab.
+    """Return the line that zsh, at a terminal, has after a press of Tab.
 
     Its completion works in the line editor only. Ctrl-T then writes the edited line to a file.
     """
@@ -93,13 +141,32 @@ def in_zsh(script: str, line: str, env: dict[str, str], folder: Path) -> str:
         "zle -N keep-line\nbindkey '^T' keep-line\nbindkey '^I' expand-or-complete\n"
         "touch started\n"
     )
+    env = {**env, "ZDOTDIR": str(folder), "PS1": "% "}
+    return after_tab(["zsh", "-d", "-i"], line, env, folder)
+
+
+def in_bash(script: str, line: str, env: dict[str, str], folder: Path) -> str:
+    """Return the line that bash, at a terminal, has after a press of Tab."""
+    (folder / "script").write_text(
+        f'{script}\nkeep-line() {{ printf %s "$READLINE_LINE" > edited.new; '
+        "mv edited.new edited; }\n"
+        "bind -x '\"\\C-t\": keep-line'\ntouch started\n"
+    )
+    command = ["bash", "--rcfile", str(folder / "script"), "-i"]
+    return after_tab(command, line, env, folder)
+
+
+def after_tab(command: list[str], line: str, env: dict[str, str], folder: Path) -> str:
+    """Return the line that a shell at a terminal has after Tab; it has prepared the files."""
+    for name in ("started", "edited"):
+        (folder / name).unlink(missing_ok=True)
     terminal, its_end = pty.openpty()
     process = subprocess.Popen(
-        ["zsh", "-d", "-i"],
+        command,
         stdin=its_end,
         stdout=its_end,
         stderr=its_end,
-        env={**env, "ZDOTDIR": str(folder), "PS1": "% "},
+        env=env,
         cwd=folder,
         start_new_session=True,
     )
@@ -107,7 +174,7 @@ def in_zsh(script: str, line: str, env: dict[str, str], folder: Path) -> str:
     try:
         await_file(folder / "started", terminal)
         os.write(terminal, f"{line}\t\x14".encode())
-        return await_file(folder / "edited", terminal).split()[-1]
+        return await_file(folder / "edited", terminal)
     finally:
         process.kill()
         process.wait()
