@@ -17,7 +17,7 @@ from tests.container.images.examples import EXAMPLES
 
 
 @pytest.mark.verify
-@pytest.mark.timeout(3600)
+@pytest.mark.timeout(7200)  # beside the other parts of `make verify`
 def test_examples_have_the_checkouts_bits_in_images_that_were_just_built() -> None:
     missing = [program for program in PROGRAMS if shutil.which(program) is None]
     if missing or os.geteuid() != 0:

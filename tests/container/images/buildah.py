@@ -37,6 +37,7 @@ class Buildah:
         fcntl.flock(lock, fcntl.LOCK_EX)
         store = ["--root", str(self.folder / "storage"), "--runroot", str(self.folder / "run")]
         self.command = ["buildah", "--storage-driver", "overlay", *store]
+        self("rm", "--all")  # of a run that was ended
         stack.callback(self, "rm", "--all")
 
     def __call__(self, *arguments: str) -> str:
