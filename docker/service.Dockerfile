@@ -21,7 +21,10 @@ RUN python3 -m venv --without-pip /opt/ipulse \
 COPY core/ipulse_core /app/ipulse_core
 COPY ipulse /app/ipulse
 COPY service/ipulse_service /app/ipulse_service
-RUN python3 -m compileall -q /app
+# Processes that read files of users or run their code start Python with -I, which finds packages by
+# its own folders alone.
+RUN python3 -m compileall -q /app \
+    && for packages in /opt/ipulse/lib/python3.*/site-packages; do echo /app >"$packages/ipulse.pth"; done
 # The version that the image says: docker build --build-arg IPULSE_COMMIT="$(git rev-parse HEAD)".
 ARG IPULSE_COMMIT=
 RUN python3 /app/ipulse_core/version.py

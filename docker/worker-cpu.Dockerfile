@@ -32,7 +32,10 @@ RUN cd /app && PYTHONDONTWRITEBYTECODE=1 TF_CPP_MIN_LOG_LEVEL=2 \
     && rm -f "$IPULSE_CACHE"/*.lock && chmod -R a+rX "$IPULSE_CACHE"
 COPY ipulse /app/ipulse
 COPY worker/ipulse_worker /app/ipulse_worker
-RUN python3 -m compileall -q /app
+# Processes that read files of users or run their code start Python with -I, which finds packages by
+# its own folders alone.
+RUN python3 -m compileall -q /app \
+    && for packages in /opt/ipulse/lib/python3.*/site-packages; do echo /app >"$packages/ipulse.pth"; done
 # The version that the image says: docker build --build-arg IPULSE_COMMIT="$(git rev-parse HEAD)".
 ARG IPULSE_COMMIT=
 RUN python3 /app/ipulse_core/version.py

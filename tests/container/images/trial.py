@@ -129,10 +129,11 @@ class Trial:
         probe = (
             "id -un; touch /app/x 2>&1 || true; grep CapBnd /proc/self/status; "
             "for tool in g++ bwrap pip; do "
-            "command -v $tool >/dev/null && echo has $tool || echo no $tool; done"
+            "command -v $tool >/dev/null && echo has $tool || echo no $tool; done; "
+            "cd /tmp && python -I -c 'import ipulse_core' && echo finds packages"
         )
         has = "has" if container.name == "worker-cpu" else "no"
-        tools = (f"{has} g++", f"{has} bwrap", "no pip")
+        tools = (f"{has} g++", f"{has} bwrap", "no pip", "finds packages")
         seen = self._output(*container.command("sh", "-c", probe)[len(self.inside) :])
         print(f"{container.name}: {'; '.join(seen.split(chr(10)))}")
         for expected in ("ipulse", "Read-only file system", "0000000000000000", *tools):
