@@ -24,8 +24,9 @@ from tests.container.images.buildah import ROOT, Buildah, say
 from tests.container.images.caller import Caller
 from tests.container.images.container import DEADLINE_SECONDS, Container
 
-# Builds of what jobs bring: equations, losses, ops, and graphs for emulated tiles.
-OF_JOBS = ("equations-", "poplar-loss-", "op-", "executables")
+# Folders of the cache with what jobs bring (equations, losses, ops, graphs for emulated tiles), and
+# with the reservations of emulated IPUs.
+OF_JOBS = ("equations-", "poplar-loss-", "op-", "executables", "devices")
 
 
 class Trial:
@@ -71,16 +72,21 @@ class Trial:
         self.worker.stop()
         self.service.stop()
 
-    def own_builds(self) -> dict[str, Any]:
-        """Return the worker's compiled libraries by name, without what jobs brought."""
-        builds = (self.worker.state / "cache").iterdir()
-        kept = [path for path in builds if path.is_dir() and not path.name.startswith(OF_JOBS)]
-        return {path.name: contents(path) for path in kept}
+    def compiled(self) -> list[str]:
+        """Return the files that jobs compiled though they did not bring their sources.
 
-    def image_builds(self) -> dict[str, Any]:
-        """Return the compiled libraries that the worker's image brings, by name."""
-        builds = (self.worker.root / "opt/kernels").iterdir()
-        return {path.name: contents(path) for path in builds if path.is_dir()}
+        Copies of what the image has, as the emulator makes of codelets, are not among them.
+        """
+        brought = contents(self.worker.root / "opt/kernels").values()
+        cache = self.worker.state / "cache"
+        folders = [path for path in cache.iterdir() if path.is_dir()]
+        kept = [folder for folder in folders if not folder.name.startswith(OF_JOBS)]
+        return sorted(
+            f"{folder.name}/{name}"
+            for folder in kept
+            for name, digest in contents(folder).items()
+            if digest not in brought
+        )
 
     def start(self, command: list[str], output: Path) -> subprocess.Popen[bytes]:
         """Starts a program that ends with the trial at the latest."""
