@@ -69,28 +69,6 @@ def many_lines(world: World) -> Sent:
     return Sent({"first": 1, "events": events}, headers={"ipulse-fence": world.names["fence"]})
 
 
-def precise_spec(_: World) -> Sent:
-    """A spec of 3.9 MB: three numbers with all their digits for each of 65,000 neurons."""
-    decays = [round(0.3 + number * 9.01234567e-8, 17) for number in range(65_000)]
-    layer = {
-        "neurons": len(decays),
-        "decay": decays,
-        "threshold": [1 + decay for decay in decays],
-        "second_threshold": [decay / 3 for decay in decays],
-    }
-    return Sent({**SPEC, "network": {"layers": [layer]}})
-
-
-def many_large_specs(_: World) -> Sent:
-    spec = {**SPEC, "metadata": {f"label-{number}": "x" * 200 for number in range(60)}}
-    return Sent({"jobs": [{"spec": spec}] * 500})
-
-
-def largest_events(world: World) -> Sent:
-    events = [{"kind": "log", "message": "x" * 780}] * 10_000
-    return Sent({"first": 1, "events": events}, headers={"ipulse-fence": world.names["fence"]})
-
-
 def whole_archive(world: World) -> Sent:
     content = archive(60_000)
     begun = announce(world.service, content, purpose="archive").json()
@@ -131,14 +109,6 @@ BODIES: dict[str, list[Callable[[World], Sent]]] = {
     "POST /v1/worker/attempts/{attempt_id}/finish": [
         lambda w: Sent({"reason": "completed"}, headers={"ipulse-fence": w.names["fence"]})
     ],
-}
-# Valid bodies of nearly as many bytes as the routes take, which need a minute.
-LARGEST: dict[str, list[Callable[[World], Sent]]] = {
-    "POST /v1/jobs": [precise_spec],
-    "POST /v1/jobs:validate": [precise_spec],
-    "POST /v1/jobs:plan": [precise_spec],
-    "POST /v1/jobs:batch": [many_large_specs],
-    "POST /v1/worker/attempts/{attempt_id}/events": [largest_events],
 }
 QUERIES: dict[str, list[Callable[[World], Sent]]] = {
     "GET /v1/profiles:diff": [

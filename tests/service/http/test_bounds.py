@@ -11,7 +11,7 @@ import json
 import os
 import re
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,7 +22,7 @@ import pytest
 from fastapi.routing import iter_route_contexts
 
 from tests.service.agents import PHASES, Attempt, phase
-from tests.service.http.largest_requests import BODIES, LARGEST, QUERIES, Sent, World
+from tests.service.http.largest_requests import BODIES, QUERIES, Sent, World
 from tests.service.large_documents import archive, profile_json
 from tests.service.measures import Transactions
 from tests.service.profiles import profiled_job, tiles
@@ -124,58 +124,6 @@ def operations(service: InProcess) -> list[tuple[str, Any]]:
         )
 
     return sorted(found, key=order)
-
-
-@pytest.mark.verify
-def test_no_body_of_the_largest_size_takes_everything(service: InProcess, world: World) -> None:
-    """Each route gets bodies of as many bytes as it takes: valid ones where they can be so large.
-
-    The others are filled with spaces, or have very many wrong fields.
-    """
-    faults: dict[str, Any] = {}
-    for name, route in operations(service):
-        if getattr(route, "body_field", None) is None or name in WAITING:
-            continue
-        size = route.max_bytes(service.settings)
-        first = BODIES[name][0](world)
-        bodies = [
-            json.dumps(first.body).encode().ljust(size),
-            wide(size, lambda number: f'"k{number:08}":0', "{}"),
-            wide(size, lambda number: "[]", "[]"),
-            *(json.dumps(sent(world).body).encode() for sent in LARGEST.get(name, ())),
-        ]
-        method, _, template = name.partition(" ")
-        path = first.fill(template, world.names)
-        client = service.worker if path.startswith("/v1/worker/") else service.user
-        headers = {**first.headers, "content-type": "application/json"}
-        for number in range(len(bodies)):
-            content, bodies[number] = bodies[number], b""
-            assert len(content) <= size, (name, number)
-            with measured(service) as cost:
-                status = drained(client, method, path, first.query, content, headers)
-            assert status < 300 if number > 2 else 200 <= status < 500, (name, number, status)
-            if cost.faults:
-                faults[f"{name} {number}"] = (status, cost.faults)
-    assert faults == {}
-
-
-def wide(size: int, item: Callable[[int], str], brackets: str) -> bytes:
-    """Returns a JSON document of nearly so many bytes: an object or array with very many items."""
-    each = len(item(0)) + 1
-    items = ",".join(item(number) for number in range((size - 2) // each))
-    return f"{brackets[0]}{items}{brackets[1]}".encode()
-
-
-@pytest.mark.verify
-def test_curves_of_a_job_with_very_many_values_do_not_grow_the_service(
-    service: InProcess, world: World
-) -> None:
-    job_id = world.add_import(archive(35_000, values=200))
-    for scope in ("epoch", "step"):
-        with measured(service) as cost:
-            query = {"jobs": job_id, "scope": scope, "points": 1000}
-            assert drained(service.user, "GET", "/v1/metrics", query, None, {}) == 200
-        assert cost.faults == []
 
 
 def test_no_request_takes_everything(service: InProcess, world: World) -> None:
