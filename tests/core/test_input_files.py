@@ -205,7 +205,7 @@ def test_a_file_that_cannot_be_read_is_refused(open_place: Path) -> None:
     if os.geteuid() == 0:  # root reads everything
         become = ["setpriv", "--reuid", "65534", "--clear-groups", "--bounding-set=-all"]
     python = shutil.which("python3", path="/usr/bin") or "python3"
-    root = Path(__file__).resolve().parents[3] / "core"
+    root = Path(__file__).resolve().parents[2] / "core"
     done = subprocess.run(
         [*become, "env", f"PYTHONPATH={root}", python, "-B", "-c", code, str(folder)],
         stderr=subprocess.PIPE,

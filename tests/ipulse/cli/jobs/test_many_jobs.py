@@ -160,7 +160,7 @@ class TestChosenJobs:
         assert run("resume", "-q", f"{query} tag:t", "--json").json["changed"] == 2
         assert run("cancel", "-q", f"{query} state:queued", "--yes").out.split()[0] == "2"
         assert run("delete", "-q", query, "--yes", "--json").json["changed"] == 3
-        assert "no jobs" in run("pause", "-q", query).err
+        assert run("pause", "-q", query).out.startswith("0 jobs")
 
     @pytest.mark.parametrize(
         "arguments",
