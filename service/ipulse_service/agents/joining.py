@@ -11,12 +11,11 @@ from dataclasses import dataclass
 from sqlalchemy import delete, insert, select, update
 
 from ipulse_core.errors import Conflict, NotAuthenticated
-from ipulse_service.agents import join_tokens, registry
+from ipulse_service.agents import join_tokens, registry, roster
 from ipulse_service.agents.known_agent import PRESENT_MS
 from ipulse_service.db import tokens
 from ipulse_service.db.engine import Transaction
 from ipulse_service.db.tables import agents
-from ipulse_service.jobs import leases
 
 TOKEN_SECONDS = 86_400  # the life of an agent's own token
 
@@ -73,7 +72,7 @@ def join(
             f"stop that agent and add --replace, or wait until it was silent for "
             f"{PRESENT_MS // 1000} s (--wait)"
         )
-    if not is_same and leases.holds_any(transaction, name):
+    if not is_same and roster.holds_any(transaction, name):
         raise AgentNameInUse(
             f"a former agent called {name} still holds a job: try again once its lease has "
             "expired (--wait does), or choose another --name"

@@ -10,7 +10,7 @@ from functools import lru_cache
 from ipulse_core.capabilities import SANDBOX, TOTALS, Capability, is_more
 from ipulse_core.spec.neuron_packages import PackageDescription
 from ipulse_core.worker_faults import WorkerFault
-from ipulse_service.jobs.queue.needs import Needs
+from ipulse_service.agents.needs import Needs
 
 PRESENT_MS = 90_000  # an agent that has not registered again for longer counts as absent
 ANY_VALUE = "*"  # of a label that a job asks for

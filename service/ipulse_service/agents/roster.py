@@ -107,3 +107,9 @@ def _listed(transaction: Transaction, agents: list[KnownAgent]) -> list[ListedAg
         ListedAgent(agent, agent.is_present(transaction.now), held.get(agent.name))
         for agent in agents
     ]
+
+
+def holds_any(transaction: Transaction, agent: str) -> bool:
+    """Returns whether an agent holds a job now; also after a removal, until its lease expires."""
+    query = select(attempts.c.pk).where(attempts.c.agent == agent, attempts.c.finished_at.is_(None))
+    return transaction.connection.execute(query).first() is not None

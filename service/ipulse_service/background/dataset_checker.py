@@ -12,7 +12,7 @@ from ipulse_service.datasets import check_turns, checking, versions
 from ipulse_service.datasets.facts import DatasetCheck
 from ipulse_service.datasets.versions import VersionRow
 from ipulse_service.db.engine import Database
-from ipulse_service.files.artifacts import Store
+from ipulse_service.files.stored import Store
 from ipulse_service.reading.isolation import Isolation
 from ipulse_service.reading.process import ReadingStopped
 from ipulse_service.settings import Settings

@@ -9,8 +9,8 @@ from ipulse_service.agents import join_tokens, registry
 from ipulse_service.datasets import uploads
 from ipulse_service.db import web_sessions
 from ipulse_service.db.engine import Database
-from ipulse_service.files import artifacts
-from ipulse_service.files.artifacts import Store
+from ipulse_service.files import stored
+from ipulse_service.files.stored import Store
 from ipulse_service.jobs import deletion, idempotency, store
 from ipulse_service.jobs.queue import order
 from ipulse_service.settings import Settings
@@ -42,7 +42,7 @@ class Housekeeper(RepeatingThread):
         self._retire_jobs()
         deletion.purge(self._database, seconds=self._settings.housekeeping_seconds)
         self._blobs.prepare()
-        removed = artifacts.collect(self._database, self._blobs)
+        removed = stored.collect(self._database, self._blobs)
         if removed:
             _log.info("orphans_removed", extra={"count": removed})
         while self._database.free_pages():
@@ -72,5 +72,5 @@ class Housekeeper(RepeatingThread):
                 return  # another replica has deleted it
             digests = deletion.delete_job(transaction, job)
         for sha256 in digests:
-            artifacts.forget(self._database, self._blobs, sha256)
+            stored.forget(self._database, self._blobs, sha256)
         _log.info("job_retired", extra={"job": job.id})

@@ -8,10 +8,10 @@ from collections import deque
 
 from ipulse_core.errors import Unavailable
 from ipulse_core.repeating_thread import RepeatingThread
-from ipulse_service.background import outbox
 from ipulse_service.background.celery_queue import WakeUpQueue
 from ipulse_service.db.engine import Database
-from ipulse_service.jobs.queue.wake_up import WakeUp
+from ipulse_service.db.wake_up import WakeUp
+from ipulse_service.jobs import outbox
 from ipulse_service.settings import Settings
 
 BATCH = 500  # wake-ups in one query of the outbox

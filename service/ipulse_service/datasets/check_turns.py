@@ -10,6 +10,7 @@ from ipulse_service.datasets import versions
 from ipulse_service.datasets.versions import VersionRow
 from ipulse_service.db.engine import Transaction
 from ipulse_service.db.tables import dataset_versions
+from ipulse_service.db.version_states import CHECKING
 
 
 def claim(transaction: Transaction) -> VersionRow | None:
@@ -24,7 +25,7 @@ def claim(transaction: Transaction) -> VersionRow | None:
     is_free = columns.claimed_at.is_(None) | ~is_claimed
     token = func.coalesce(columns.token, "")
     is_running = columns.claimed_at > func.coalesce(columns.checked_at, 0)
-    busy = select(token).where(columns.state == versions.CHECKING, is_claimed, is_running)
+    busy = select(token).where(columns.state == CHECKING, is_claimed, is_running)
     others = dataset_versions.alias()
     latest = (
         select(func.max(others.c.checked_at))
@@ -33,7 +34,7 @@ def claim(transaction: Transaction) -> VersionRow | None:
         .scalar_subquery()
     )
     query = (
-        versions.SELECTION.where(columns.state == versions.CHECKING, is_free, token.not_in(busy))
+        versions.SELECTION.where(columns.state == CHECKING, is_free, token.not_in(busy))
         .order_by(func.coalesce(latest, 0), columns.pk)
         .limit(1)
     )

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 
 from sqlalchemy import func, select
 
-from ipulse_service.datasets.versions import DELETED, VersionRow
+from ipulse_service.datasets.versions import VersionRow
 from ipulse_service.db.engine import Transaction
 from ipulse_service.db.tables import dataset_versions, datasets
+from ipulse_service.db.version_states import DELETED
 
 
 @dataclass(frozen=True)

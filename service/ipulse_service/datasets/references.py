@@ -23,8 +23,9 @@ from ipulse_core.spec.derived_values import (
 from ipulse_core.spec.time_rounding import last_step
 from ipulse_service.datasets import removal, versions
 from ipulse_service.datasets.facts import DatasetFacts
-from ipulse_service.datasets.versions import CHECKING, DELETED, REFUSED, VersionRow
+from ipulse_service.datasets.versions import VersionRow
 from ipulse_service.db.engine import Transaction
+from ipulse_service.db.version_states import CHECKING, DELETED, REFUSED
 
 MAX_STEPS = 10_000
 MAX_CLASSES = 1000

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from sqlalchemy import delete, select, update
 
 from ipulse_core.errors import Conflict
-from ipulse_service.datasets.versions import DELETED, READY, VersionRow, topic
+from ipulse_service.datasets.versions import VersionRow, topic
 from ipulse_service.db.engine import Transaction
-from ipulse_service.db.tables import dataset_samples, dataset_versions, jobs
-from ipulse_service.jobs.job import ENDED
+from ipulse_service.db.tables import ENDED, dataset_samples, dataset_versions, jobs
+from ipulse_service.db.version_states import DELETED, READY
 
 NAMES = 20  # jobs that a message lists
 

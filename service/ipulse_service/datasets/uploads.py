@@ -10,12 +10,12 @@ from sqlalchemy import Row, delete, func, insert, select, update
 
 from ipulse_core import ids
 from ipulse_core.errors import Conflict, NotFound
-from ipulse_service.datasets.versions import READY
 from ipulse_service.db.engine import Database, Transaction
 from ipulse_service.db.tables import dataset_versions, uploads
-from ipulse_service.files import artifacts
-from ipulse_service.files.artifacts import Store
+from ipulse_service.db.version_states import READY
+from ipulse_service.files import stored
 from ipulse_service.files.partial_upload import ABANDONED_SECONDS, PartialUpload
+from ipulse_service.files.stored import Store
 
 MAX_UNFINISHED = 8  # of one caller
 CODE = ("program", "op")  # purposes that need the right to submit code
@@ -63,7 +63,7 @@ def start(
     Raises TooManyUploads.
     """
     # Under the lock, a known file is not deleted before its new row is there.
-    with database.exclusively(artifacts.lock_name(sha256)), database.write() as transaction:
+    with database.exclusively(stored.lock_name(sha256)), database.write() as transaction:
         transaction.lock(f"uploads/{caller}")
         now = transaction.now
         query = (
@@ -133,7 +133,7 @@ def finish(
 
     `also` is called in the same transaction.
     """
-    with artifacts.keeping(database, blobs, file) as transaction:
+    with stored.keeping(database, blobs, file) as transaction:
         get(transaction, upload.id)
         if also is not None:
             also(transaction)

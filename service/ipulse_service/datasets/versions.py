@@ -13,8 +13,8 @@ from ipulse_core.errors import NotFound
 from ipulse_service.datasets.facts import DatasetCheck, DatasetFacts
 from ipulse_service.db.engine import Transaction
 from ipulse_service.db.tables import dataset_samples, dataset_versions, datasets, jobs
+from ipulse_service.db.version_states import CHECKING, DELETED, READY, REFUSED
 
-CHECKING, READY, REFUSED, DELETED = "checking", "ready", "refused", "deleted"
 LATEST = "latest"
 CHECK_TOPIC = "dataset-checks"  # a version waits for its check
 CLAIM_MS = 30_000  # a replica that checks says so more often

@@ -22,12 +22,12 @@ from sqlalchemy.exc import (
 from ipulse_core.errors import Unavailable
 from ipulse_service.db import calendar
 from ipulse_service.db.failures import DatabaseFailed
+from ipulse_service.db.keyed_lock import KeyedLock
 from ipulse_service.db.postgresql import PostgreSQL
 from ipulse_service.db.sqlite import SQLite
 from ipulse_service.db.steady_clock import SteadyClock
 from ipulse_service.db.tables import trials
-from ipulse_service.files.keyed_lock import KeyedLock
-from ipulse_service.jobs.queue.wake_up import WakeUp
+from ipulse_service.db.wake_up import WakeUp
 
 # The database itself fails: it is locked, full, unreadable or gone, or is no database.
 _TROUBLE = (DatabaseError, OperationalError, InterfaceError, InternalError)

@@ -17,9 +17,9 @@ from sqlalchemy.exc import DBAPIError
 
 from ipulse_core.errors import Unavailable
 from ipulse_core.worker_faults import errors_name
+from ipulse_service.db.group_fsync import GroupFsync
+from ipulse_service.db.keyed_lock import KeyedLock
 from ipulse_service.db.write_turns import WriteTurns
-from ipulse_service.files.group_fsync import GroupFsync
-from ipulse_service.files.keyed_lock import KeyedLock
 
 CACHE_KIB = 512  # for each connection; the system caches the file as well
 LOG_BYTES = 16 * 2**20  # to which a longer log is cut after a checkpoint

@@ -18,6 +18,8 @@ from sqlalchemy import (
     false,
 )
 
+from ipulse_core.states import TERMINAL
+
 # Every constraint has a name, so that migrations can refer to it on any database.
 metadata = MetaData(
     naming_convention={
@@ -128,6 +130,7 @@ join_tokens = Table(
 # was deleted and its rows are being removed.
 IMPORTING, DELETED = "importing", "deleted"
 HIDDEN = (IMPORTING, DELETED)
+ENDED = tuple(sorted(state.value for state in TERMINAL))  # final states, as rows have them
 
 jobs = Table(
     "jobs",

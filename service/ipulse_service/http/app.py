@@ -23,7 +23,7 @@ from ipulse_service.db.shared_reads import SharedReads
 from ipulse_service.files.blobs import Blobs
 from ipulse_service.files.file_thread_pool import FileThreadPool
 from ipulse_service.files.s3 import S3Blobs
-from ipulse_service.http import problems, web
+from ipulse_service.http import methods, problems, web
 from ipulse_service.http.auth import AuthenticationMiddleware, Tokens, permit
 from ipulse_service.http.metrics import Metrics
 from ipulse_service.http.openapi import Application
@@ -60,7 +60,6 @@ from ipulse_service.http.routes.jobs import (
     submissions,
 )
 from ipulse_service.http.routes.sweeps import sweep_changes, sweeps
-from ipulse_service.http.server import methods
 from ipulse_service.http.server.lanes import LaneMiddleware, Lanes
 from ipulse_service.http.server.middleware import ProtocolMiddleware, RequestMiddleware
 from ipulse_service.http.startup import Startup, StartupMiddleware

@@ -18,9 +18,8 @@ from starlette.requests import ClientDisconnect
 
 from ipulse_core import errors, strict_json
 from ipulse_core.errors import InvalidInput, IPUlseError, Problem
-from ipulse_service.http import etags
+from ipulse_service.http import etags, methods
 from ipulse_service.http import log_context as log
-from ipulse_service.http.server import methods
 from ipulse_service.jobs.idempotency import KeyInUse
 
 MEDIA_TYPE = "application/problem+json"

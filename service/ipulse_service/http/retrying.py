@@ -7,7 +7,6 @@ from collections.abc import Callable
 from ipulse_service.db.engine import Transaction
 from ipulse_service.http.caller import Caller
 from ipulse_service.jobs.job import JobRow
-from ipulse_service.jobs.queue.needs import Needs
 from ipulse_service.sweeps import repeats
 
 
@@ -19,7 +18,7 @@ def retry_by(caller: Caller) -> Callable[[Transaction, JobRow], JobRow]:
     """
 
     def retry(transaction: Transaction, job: JobRow) -> JobRow:
-        if Needs.of_job(job).has_code:
+        if job.needs.has_code:
             caller.check_submits_code()
         return repeats.retry_job(transaction, job, caller.name, caller.submit_code)
 

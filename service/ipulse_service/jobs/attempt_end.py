@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from ipulse_core.attempt_outcome import AttemptOutcome
 from ipulse_core.errors import Problem
 from ipulse_service.db.engine import Database, Transaction
-from ipulse_service.files import artifacts
-from ipulse_service.files.artifacts import NewArtifact
+from ipulse_service.files import stored
 from ipulse_service.files.blobs import Blobs
 from ipulse_service.files.partial_upload import PartialUpload, WrongContent
 from ipulse_service.files.s3 import S3Blobs
-from ipulse_service.jobs import attempts, leases, losses, worker_reports
+from ipulse_service.jobs import artifacts, attempts, leases, losses, worker_reports
+from ipulse_service.jobs.artifacts import NewArtifact
 from ipulse_service.jobs.job import JobRow
 from ipulse_service.jobs.leases import AttemptRow
 from ipulse_service.jobs.worker_reports import Reportable
@@ -63,7 +63,7 @@ class AttemptFinisher:
         try:
             _write_manifest(upload, end.manifest)
             upload.sync()
-            with artifacts.keeping(self._database, self._blobs, upload) as transaction:
+            with stored.keeping(self._database, self._blobs, upload) as transaction:
                 return self._finish(transaction, attempt_id, fence, end, upload)
         finally:
             upload.close()

@@ -8,10 +8,17 @@ from ipulse_core import strict_json
 from ipulse_core.attempt_outcome import AttemptOutcome
 from ipulse_core.errors import Conflict, IllegalTransition, StaleToken
 from ipulse_core.states import COMPLETE, IDLE, OUTCOMES, STOPPED, JobState, Reason
-from ipulse_service.background import outbox
 from ipulse_service.db.engine import Transaction
-from ipulse_service.files import artifacts
-from ipulse_service.jobs import events, finishing, leases, losses, store, transitions
+from ipulse_service.jobs import (
+    artifacts,
+    events,
+    finishing,
+    leases,
+    losses,
+    outbox,
+    store,
+    transitions,
+)
 from ipulse_service.jobs.job import JobRow
 from ipulse_service.jobs.leases import AttemptRow
 from ipulse_service.jobs.queue import found_missing, order, too_little

@@ -14,11 +14,10 @@ from sqlalchemy import Row, Select, delete, func, insert, select, update
 
 from ipulse_core.errors import Conflict, InvalidInput, Problem
 from ipulse_core.states import JobState, Reason
-from ipulse_service.background import outbox
 from ipulse_service.db.engine import Transaction
-from ipulse_service.db.tables import job_dependencies, jobs
-from ipulse_service.jobs import store, transitions
-from ipulse_service.jobs.job import ENDED, JobRow
+from ipulse_service.db.tables import ENDED, job_dependencies, jobs
+from ipulse_service.jobs import outbox, store, transitions
+from ipulse_service.jobs.job import JobRow
 
 OnEnd = Literal["success", "end", "failure", "compiled"]
 

@@ -6,11 +6,10 @@ import json
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from ipulse_core.states import TERMINAL, JobState, Phase, Reason
+from ipulse_core.states import JobState, Phase, Reason
+from ipulse_service.agents.needs import Needs
 from ipulse_service.db.tables import jobs
 from ipulse_service.jobs.scheduling_options import SchedulingOptions
-
-ENDED = tuple(sorted(state.value for state in TERMINAL))  # final states, as rows have them
 
 
 class JobRow(NamedTuple):
@@ -67,6 +66,12 @@ class JobRow(NamedTuple):
         """Makes a job of a row of COLUMNS."""
         pk, job_id, name, state, reason, *rest = row
         return cls(pk, job_id, name, JobState(state), reason and Reason(reason), *rest)
+
+    @property
+    def needs(self) -> Needs:
+        """The needs that were stored when it was submitted."""
+        starts = self.start_from is not None
+        return Needs(self.device, self.ipus, self.data_set, starts, self.requires)
 
     @property
     def options(self) -> SchedulingOptions:

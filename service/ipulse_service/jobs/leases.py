@@ -124,12 +124,6 @@ def is_held_by(transaction: Transaction, job_pk: int, agent: str) -> bool:
     return transaction.connection.execute(query).first() is not None
 
 
-def holds_any(transaction: Transaction, agent: str) -> bool:
-    """Returns whether an agent holds a job now; also after a removal, until its lease expires."""
-    query = select(attempts.c.pk).where(attempts.c.agent == agent, attempts.c.finished_at.is_(None))
-    return transaction.connection.execute(query).first() is not None
-
-
 def check_fence(transaction: Transaction, attempt_id: str, fence: str) -> AttemptRow:
     """Returns the attempt, which may have ended, if this is its token. Raises StaleToken."""
     row = None

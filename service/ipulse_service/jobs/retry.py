@@ -9,15 +9,12 @@ from sqlalchemy import select, update
 
 from ipulse_core.errors import IllegalTransition
 from ipulse_core.states import JobState, Reason
-from ipulse_service.background import outbox
 from ipulse_service.db.engine import Transaction
-from ipulse_service.db.tables import job_dependencies, jobs
-from ipulse_service.files import artifacts
-from ipulse_service.jobs import events, store, transitions
+from ipulse_service.db.tables import ENDED, job_dependencies, jobs
+from ipulse_service.jobs import artifacts, events, outbox, store, transitions
 from ipulse_service.jobs.dependencies import BROKEN, WAITING
-from ipulse_service.jobs.job import COLUMNS, ENDED, JobRow
+from ipulse_service.jobs.job import COLUMNS, JobRow
 from ipulse_service.jobs.queue import admission, too_little
-from ipulse_service.jobs.queue.needs import Needs
 
 AT_ONCE = 500  # jobs of one statement
 NAMED = 5  # jobs that a message names
@@ -58,7 +55,7 @@ def retry(
     _check(transaction, job)
     # A worker may have enough now of what was too little before.
     requires = too_little.forgotten(job)
-    admission.check(transaction, Needs.of_job(job._replace(requires=requires)))
+    admission.check(transaction, job._replace(requires=requires).needs)
     still_waits = _needed(transaction, job, WAITING) is not None
     has_checkpoint = artifacts.latest_checkpoint(transaction, job) is not None
     start = "from its last checkpoint" if has_checkpoint else "from the beginning"

@@ -14,16 +14,15 @@ from ipulse.spec import AnySpec, ExperimentSpec, spec_to_json
 from ipulse.spec.tile_fit import check_fit, tile_fit
 from ipulse_core import strict_json
 from ipulse_core.errors import Conflict, InvalidInput, InvalidSpec, NotFound, Problem
-from ipulse_service.background import outbox
+from ipulse_service.agents.needs import Needs
 from ipulse_service.datasets import references
 from ipulse_service.db.engine import Database, Transaction
-from ipulse_service.jobs import dependencies, idempotency, submitted_text, transitions
+from ipulse_service.jobs import dependencies, idempotency, outbox, submitted_text, transitions
 from ipulse_service.jobs.dependencies import Dependency
 from ipulse_service.jobs.idempotency import Replay
 from ipulse_service.jobs.job import JobRow
 from ipulse_service.jobs.job_attributes import JobAttributes
 from ipulse_service.jobs.queue import admission
-from ipulse_service.jobs.queue.needs import Needs
 from ipulse_service.jobs.scheduling_options import SchedulingOptions
 from ipulse_service.jobs.search import settings_index
 from ipulse_service.jobs.start import starting, uploaded_files

@@ -12,13 +12,13 @@ from sqlalchemy import insert
 from ipulse_core import ids, strict_json
 from ipulse_core.events import Level
 from ipulse_core.states import ACTIVE, STATE_OF_PHASE, STOPPING, JobState, Reason, check_transition
+from ipulse_service.agents.needs import Needs
 from ipulse_service.datasets import references
 from ipulse_service.db.engine import Transaction
 from ipulse_service.db.tables import jobs
 from ipulse_service.jobs import events, store
 from ipulse_service.jobs.job import COLUMNS, JobRow
 from ipulse_service.jobs.job_attributes import JobAttributes
-from ipulse_service.jobs.queue.needs import Needs
 from ipulse_service.jobs.scheduling_options import SchedulingOptions
 
 if TYPE_CHECKING:

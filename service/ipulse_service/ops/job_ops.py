@@ -11,7 +11,7 @@ from ipulse_core.errors import NotFound
 from ipulse_core.spec.custom_ops import OpReference
 from ipulse_service.db.engine import Transaction
 from ipulse_service.db.tables import job_ops
-from ipulse_service.files.artifacts import ArtifactRow
+from ipulse_service.files.stored import ArtifactRow
 from ipulse_service.ops.registry import OpRow
 
 _COLUMNS = (job_ops.c.name, job_ops.c.sha256, job_ops.c.size)

@@ -13,10 +13,10 @@ from ipulse.sweeps import SweepConfig
 from ipulse.sweeps.config import InvalidSweep
 from ipulse_core import strict_json
 from ipulse_core.errors import InvalidInput, InvalidSpec, Problem
+from ipulse_service.agents.needs import Needs
 from ipulse_service.db.engine import Database, Transaction
 from ipulse_service.jobs import submission
 from ipulse_service.jobs.idempotency import Replay, compare, fingerprint_of
-from ipulse_service.jobs.queue.needs import Needs
 from ipulse_service.jobs.submission import ResolvedSpec
 from ipulse_service.ops import in_specs
 from ipulse_service.sweeps import proposals, store

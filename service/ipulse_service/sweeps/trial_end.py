@@ -7,8 +7,8 @@ from typing import Any
 from ipulse.sweeps import SweepConfig
 from ipulse_core.states import JobState, Reason
 from ipulse_service.db.engine import Transaction
+from ipulse_service.db.tables import ENDED
 from ipulse_service.jobs import store as job_store
-from ipulse_service.jobs.job import ENDED
 from ipulse_service.jobs.search.spread import Spread
 from ipulse_service.sweeps import results, trial_store
 from ipulse_service.sweeps.rows import TrialJob, TrialState

@@ -14,8 +14,8 @@ from ipulse_service.agents import registry
 from ipulse_service.agents.known_agent import KnownAgent
 from ipulse_service.background.housekeeping import Housekeeper
 from ipulse_service.db import tables
-from ipulse_service.files.artifacts import ORPHAN_SECONDS
 from ipulse_service.files.partial_upload import StoreTrouble
+from ipulse_service.files.stored import ORPHAN_SECONDS
 from tests.service.conditions import DEADLINE_SECONDS
 from tests.service.running import InProcess
 

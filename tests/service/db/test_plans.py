@@ -9,9 +9,8 @@ import pytest
 from sqlalchemy import event
 
 from ipulse_core.states import JobState
-from ipulse_service.background import outbox
 from ipulse_service.db.engine import Transaction
-from ipulse_service.jobs import dependencies, leases, store
+from ipulse_service.jobs import dependencies, leases, outbox, store
 from ipulse_service.jobs.queue import order
 from ipulse_service.jobs.queue.waiting import QueueView
 from ipulse_service.jobs.search import listing

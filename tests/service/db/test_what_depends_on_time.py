@@ -9,9 +9,8 @@ import pytest
 from ipulse_core.states import JobState
 from ipulse_service.agents import registry
 from ipulse_service.agents.known_agent import KnownAgent
-from ipulse_service.background import outbox
 from ipulse_service.db import tokens
-from ipulse_service.jobs import attempts, store
+from ipulse_service.jobs import attempts, outbox, store
 from ipulse_service.jobs.queue import claims, order
 from ipulse_service.jobs.queue.waiting import QueueView
 from tests.service.db.clock_world import HOUR, STEPS, World

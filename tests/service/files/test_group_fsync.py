@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from ipulse_service.files.group_fsync import GroupFsync
+from ipulse_service.db.group_fsync import GroupFsync
 from tests.service.conditions import eventually
 
 MANY = 8

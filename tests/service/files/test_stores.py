@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from ipulse_service.files.artifacts import Store
 from ipulse_service.files.blobs import Blobs
 from ipulse_service.files.partial_upload import StoreTrouble
 from ipulse_service.files.s3 import S3Blobs
+from ipulse_service.files.stored import Store
 
 CONTENT = b"weights" * 1000
 SHA256 = hashlib.sha256(CONTENT).hexdigest()

@@ -32,9 +32,9 @@ from ipulse_core.states import (
 )
 from ipulse_service.db import migrations, tables
 from ipulse_service.db.engine import Database, Transaction
-from ipulse_service.files import artifacts
 from ipulse_service.files.blobs import Blobs
 from ipulse_service.jobs import (
+    artifacts,
     events,
     leases,
     losses,

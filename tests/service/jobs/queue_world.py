@@ -12,12 +12,12 @@ from ipulse.spec import parse_spec
 from ipulse_core.states import JobState
 from ipulse_service.agents import registry
 from ipulse_service.agents.known_agent import KnownAgent
+from ipulse_service.agents.needs import Needs
 from ipulse_service.db import tables
 from ipulse_service.db.engine import Database, Transaction
 from ipulse_service.jobs import store, submission, transitions
 from ipulse_service.jobs.queue import claims, order
 from ipulse_service.jobs.queue.claims import NotClaimable
-from ipulse_service.jobs.queue.needs import Needs
 from ipulse_service.jobs.queue.waiting import QueueView, Waiting
 from ipulse_service.jobs.scheduling_options import SchedulingOptions
 from tests.service.running import SPEC

@@ -30,9 +30,8 @@ from ipulse_core.states import (
 )
 from ipulse_service.db import tables
 from ipulse_service.db.engine import Transaction
-from ipulse_service.files import artifacts
-from ipulse_service.files.artifacts import NewArtifact
 from ipulse_service.jobs import (
+    artifacts,
     attempts,
     deletion,
     finishing,
@@ -40,6 +39,7 @@ from ipulse_service.jobs import (
     losses,
     store,
 )
+from ipulse_service.jobs.artifacts import NewArtifact
 from ipulse_service.jobs.job import JobRow
 from tests.service.jobs.life import LEASE_SECONDS, MAX_ATTEMPTS, LifeOfJobs
 

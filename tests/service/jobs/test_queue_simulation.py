@@ -12,13 +12,13 @@ import pytest
 from sqlalchemy import insert, select, update
 
 from ipulse_service.agents.known_agent import KnownAgent
+from ipulse_service.agents.needs import Needs
 from ipulse_service.db import migrations, tables
 from ipulse_service.db.engine import Database
 from ipulse_service.jobs import attempts, store
 from ipulse_service.jobs.queue import claims, order
 from ipulse_service.jobs.queue import waiting as waiting_module
 from ipulse_service.jobs.queue.durations import FEWEST
-from ipulse_service.jobs.queue.needs import Needs
 from ipulse_service.jobs.queue.simulation import Place, simulate
 from ipulse_service.jobs.queue.waiting import QueueView
 from tests import example_seed

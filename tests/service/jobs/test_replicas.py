@@ -10,9 +10,8 @@ import pytest
 from sqlalchemy import select, update
 
 from ipulse.stack.redis_server import RedisServer
-from ipulse_service.background import outbox
 from ipulse_service.db import tables
-from ipulse_service.jobs import attempts, leases, losses
+from ipulse_service.jobs import attempts, leases, losses, outbox
 from ipulse_service.jobs.queue import claims, order
 from ipulse_service.sweeps import store as sweep_store
 from tests.service.agents import Attempt

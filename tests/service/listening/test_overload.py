@@ -17,9 +17,9 @@ from typing import Any
 
 import pytest
 
+from ipulse_worker.agent.lease import AttemptLease
 from ipulse_worker.agent.service_api import ServiceAPI
 from ipulse_worker.agent.supervision.heartbeat import Heartbeat
-from ipulse_worker.agent.supervision.lease import AttemptLease
 from tests.service.agents import Attempt
 from tests.service.conditions import eventually
 from tests.service.listening.conftest import Blockable

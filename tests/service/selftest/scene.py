@@ -14,10 +14,9 @@ from ipulse_core.attempt_outcome import AttemptOutcome
 from ipulse_core.states import JobState, Reason
 from ipulse_service.db import migrations, tables
 from ipulse_service.db.engine import Database
-from ipulse_service.files import artifacts
-from ipulse_service.files.artifacts import NewArtifact
 from ipulse_service.files.blobs import Blobs
-from ipulse_service.jobs import attempts, leases, store, submission, transitions
+from ipulse_service.jobs import artifacts, attempts, leases, store, submission, transitions
+from ipulse_service.jobs.artifacts import NewArtifact
 from ipulse_service.jobs.queue import claims
 from ipulse_service.selftest.audit import Findings, audit
 from ipulse_service.selftest.execution_log import ExecutionLog

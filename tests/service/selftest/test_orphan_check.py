@@ -13,7 +13,7 @@ from sqlalchemy import delete, insert, update
 from ipulse_service.background.housekeeping import Housekeeper
 from ipulse_service.db import tables
 from ipulse_service.selftest.orphan_check import after_a_day, after_the_end
-from ipulse_worker.agent.supervision.work_directory import sweep
+from ipulse_worker.agent.work_directory import sweep
 from tests.service.selftest.scene import Scene
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from ipulse_worker.agent.lease import AttemptLease
 from ipulse_worker.agent.retry_policy import TRIES, retry_transfer
 from ipulse_worker.agent.service_responses import ServiceUnavailable
-from ipulse_worker.agent.supervision.lease import AttemptLease
 
 
 class Cut:

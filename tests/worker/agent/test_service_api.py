@@ -17,11 +17,11 @@ from ipulse_core.errors import NotAuthenticated, NotFound, RemoteError, StaleTok
 from ipulse_core.events import LogEvent, PhaseEvent
 from ipulse_core.states import Reason
 from ipulse_worker.agent import retry_policy
+from ipulse_worker.agent.lease import AttemptLease
 from ipulse_worker.agent.retry_policy import retry_while_unavailable
 from ipulse_worker.agent.service_api import ServiceAPI
 from ipulse_worker.agent.service_responses import ClaimRefused, ServiceUnavailable, raise_refusal
 from ipulse_worker.agent.service_types import ClaimedJob
-from ipulse_worker.agent.supervision.lease import AttemptLease
 
 from .fake_handler import HANG_UP
 from .fake_rules import DEADLINE

@@ -31,7 +31,7 @@ from ipulse_worker.agent.settings import AgentSettings
 from ipulse_worker.agent.supervision.attempt_supervisor import AttemptSupervisor
 from ipulse_worker.agent.supervision.runner_process import RunnerProcess
 from ipulse_worker.agent.supervision.warm_runner_pool import WarmRunnerPool
-from ipulse_worker.agent.supervision.work_directory import sweep
+from ipulse_worker.agent.work_directory import sweep
 
 # A drain that is not confirmed for so long has ended; each registration confirms it.
 DRAIN_SECONDS = EVERY_SECONDS + 5.0

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar
 
+from ipulse_worker.agent.lease import AttemptLease
 from ipulse_worker.agent.service_responses import ServiceUnavailable
-from ipulse_worker.agent.supervision.lease import AttemptLease
 
 T = TypeVar("T")
 

@@ -22,7 +22,7 @@ from ipulse_core.events import Event
 from ipulse_core.messages import FENCE_HEADER
 from ipulse_core.worker_faults import WorkerFault
 from ipulse_worker.agent.connections import TIMEOUT, Connections
-from ipulse_worker.agent.registration.inventory import Inventory
+from ipulse_worker.agent.lease import AttemptLease
 from ipulse_worker.agent.service_responses import object_in, raise_refusal, understood
 from ipulse_worker.agent.service_types import (
     AgentHint,
@@ -30,9 +30,9 @@ from ipulse_worker.agent.service_types import (
     CancelStatus,
     ClaimedJob,
     HeartbeatOrders,
+    Inventory,
     PiggybackedManifest,
 )
-from ipulse_worker.agent.supervision.lease import AttemptLease
 
 _NOTHING_KNOWN = Inventory()
 _NO_REASONS: Mapping[str, str] = MappingProxyType({})

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from base64 import b64encode
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from ipulse_worker.agent.supervision.lease import AttemptLease
+from ipulse_core.capabilities import Capability
+from ipulse_worker.agent.lease import AttemptLease
 
 
 @dataclass(frozen=True)
@@ -54,6 +56,19 @@ class OpFile:
     def from_json(cls, value: Any) -> OpFile:
         """Read the file from a response."""
         return cls(str(value["name"]), str(value["sha256"]))
+
+
+@dataclass(frozen=True)
+class Inventory:
+    """The resources of an agent; jobs that need more are refused or run elsewhere."""
+
+    host: str = ""
+    ipus: Mapping[str, int] = field(default_factory=dict)  # number by kind, where it is known
+    data_sets: tuple[str, ...] | None = None  # KIND/NAME, sorted; None if there are too many
+    cached: tuple[str, ...] = ()  # digests of uploaded data sets, some if there are very many
+    neuron_packages: tuple[Mapping[str, Any], ...] = ()  # descriptions of those signed off here
+    capabilities: Mapping[str, Capability] = field(default_factory=dict)  # by name, where known
+    remarks: Mapping[str, str] = field(default_factory=dict)  # why some are missing, or limited
 
 
 class AgentOrders(NamedTuple):

@@ -14,9 +14,9 @@ from fastapi import Request, Response
 from fastapi.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
-from ipulse_service.files.artifacts import ArtifactRow, Store
 from ipulse_service.files.blob_reader import BlobReader
 from ipulse_service.files.file_thread_pool import FileThreadPool
+from ipulse_service.files.stored import ArtifactRow, Store
 from ipulse_service.http import etags, problems
 from ipulse_service.http.problems import RangeNotSatisfiable
 

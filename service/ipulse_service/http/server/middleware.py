@@ -13,9 +13,8 @@ from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ipulse_service.http import log_context as log
-from ipulse_service.http import problems
+from ipulse_service.http import methods, problems
 from ipulse_service.http.metrics import NO_ROUTE, Metrics
-from ipulse_service.http.server import methods
 from ipulse_service.http.server.request_log import RequestLog
 
 # A browser must not interpret responses. The files of the web page set headers of their own.

@@ -9,8 +9,7 @@ from starlette.datastructures import Headers
 from starlette.responses import RedirectResponse
 from starlette.types import Scope
 
-from ipulse_service.http import web
-from ipulse_service.http.server import methods
+from ipulse_service.http import methods, web
 
 _OF_PROGRAMS = ("/v1/", "/web/")  # always answered with a problem document
 

@@ -16,8 +16,8 @@ from ipulse_core.manifest import ListedFile
 from ipulse_service.datasets import uploads
 from ipulse_service.datasets.uploads import UploadRow
 from ipulse_service.db.engine import Database, Transaction
-from ipulse_service.files import artifacts
-from ipulse_service.files.artifacts import Store
+from ipulse_service.files import stored
+from ipulse_service.files.stored import Store
 from ipulse_service.jobs import deletion, store
 from ipulse_service.jobs.importing import rows
 from ipulse_service.jobs.importing.rows import ImportedJob
@@ -98,7 +98,7 @@ class JobImporter:
             if file.sha256 != described.sha256:
                 raise Unavailable(f"{described.name} of the archive changed while it was read")
             file.sync()
-            with artifacts.keeping(self._database, self._blobs, file) as transaction:
+            with stored.keeping(self._database, self._blobs, file) as transaction:
                 return uploads.add_complete(transaction, caller, PURPOSE, file.size, file.sha256)
         finally:
             file.close()
@@ -124,7 +124,7 @@ class JobImporter:
                 for each in kept:
                     uploads.remove(transaction, each.id)
             for each in kept:
-                artifacts.forget(self._database, self._blobs, each.sha256)
+                stored.forget(self._database, self._blobs, each.sha256)
 
 
 def _bounded(lines: IO[bytes]) -> Iterator[bytes]:

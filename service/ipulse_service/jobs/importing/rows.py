@@ -18,6 +18,7 @@ from ipulse.archives.archived_job import ArchivedStart
 from ipulse.spec import AnySpec
 from ipulse_core import ids, strict_json
 from ipulse_core.manifest import ListedFile
+from ipulse_service.agents.needs import Needs
 from ipulse_service.datasets import references
 from ipulse_service.db.calendar import stored
 from ipulse_service.db.engine import Database, Transaction
@@ -25,7 +26,6 @@ from ipulse_service.db.tables import IMPORTING, artifacts, attempts, job_metrics
 from ipulse_service.jobs import events, submission
 from ipulse_service.jobs.job import COLUMNS, JobRow
 from ipulse_service.jobs.job_attributes import JobAttributes
-from ipulse_service.jobs.queue.needs import Needs
 from ipulse_service.jobs.search import name_ids, settings_index
 from ipulse_service.jobs.start.start_file import StartFile
 from ipulse_service.ops import in_specs, job_ops

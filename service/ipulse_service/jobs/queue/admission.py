@@ -9,8 +9,8 @@ from ipulse_core.errors import InvalidInput, Problem
 from ipulse_core.spec.neuron_packages import VARIABLE
 from ipulse_service.agents import registry
 from ipulse_service.agents.known_agent import KnownAgent
+from ipulse_service.agents.needs import Needs
 from ipulse_service.db.engine import Transaction
-from ipulse_service.jobs.queue.needs import Needs
 
 NAMES = 20  # data sets or labels that a message lists
 

@@ -9,13 +9,12 @@ from ipulse_core.errors import Conflict
 from ipulse_core.states import JobState
 from ipulse_service.agents import registry
 from ipulse_service.agents.known_agent import KnownAgent
-from ipulse_service.background import outbox
+from ipulse_service.agents.needs import Needs
 from ipulse_service.db.engine import Transaction
-from ipulse_service.jobs import leases, store, transitions
+from ipulse_service.jobs import leases, outbox, store, transitions
 from ipulse_service.jobs.job import JobRow
 from ipulse_service.jobs.leases import AttemptRow
 from ipulse_service.jobs.queue import order
-from ipulse_service.jobs.queue.needs import Needs
 
 START_PROTOCOL = 7  # agents from this protocol on start from a stored file
 
@@ -108,7 +107,7 @@ def _named(
     Then the wake-up is sent again if another agent is free to run the job. Otherwise the publisher
     repeats it later, so that agents do not pass it around.
     """
-    needs = Needs.of_job(named)
+    needs = named.needs
     if can_run(needs):
         job = store.lock_or_skip(transaction, named.pk)
         if job is None or job.state is not JobState.QUEUED:

@@ -9,9 +9,9 @@ from statistics import median
 from sqlalchemy import bindparam, select
 
 from ipulse_core.states import ACTIVE, JobState
+from ipulse_service.agents.needs import Needs
 from ipulse_service.db.engine import Transaction
 from ipulse_service.db.tables import jobs
-from ipulse_service.jobs.queue.needs import Needs
 from ipulse_service.jobs.transitions import PHASE_OF_STATE
 
 RECENT = 60  # successful jobs of a kind of device that are looked at

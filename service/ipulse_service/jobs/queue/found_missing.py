@@ -12,7 +12,6 @@ from ipulse_service.db.engine import Transaction
 from ipulse_service.jobs import leases
 from ipulse_service.jobs.job import JobRow
 from ipulse_service.jobs.leases import AttemptRow
-from ipulse_service.jobs.queue.needs import Needs
 
 
 def withdraw(
@@ -26,7 +25,7 @@ def withdraw(
     names = LACKED.get(outcome.reason)
     if names is None:
         return False
-    requirements = Needs.of_job(job).requirements
+    requirements = job.needs.requirements
     agent = registry.find(transaction, attempt.agent)
     if agent is not None:
         lacked = sorted(names & set(requirements.software))

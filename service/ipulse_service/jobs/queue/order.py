@@ -9,11 +9,11 @@ from typing import NamedTuple
 from sqlalchemy import Select, bindparam, func, select
 
 from ipulse_core.states import TERMINAL, JobState
+from ipulse_service.agents.needs import Needs
 from ipulse_service.db.engine import Transaction
 from ipulse_service.db.tables import jobs
 from ipulse_service.jobs import store
 from ipulse_service.jobs.job import COLUMNS, JobRow
-from ipulse_service.jobs.queue.needs import Needs
 
 TRIES = 8  # entries of one kind that a claim tries to lock, while others are locked
 
@@ -91,7 +91,7 @@ def head(
         found += heapq.nsmallest(TRIES, fitting, key=lambda entry: entry.place)
     for entry in sorted(found, key=lambda entry: entry.place):
         row = _lock(transaction, entry, entry.device in unfit)
-        if row is not None and fits(Needs.of_job(row)):
+        if row is not None and fits(row.needs):
             return row
     return None
 

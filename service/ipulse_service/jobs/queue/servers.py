@@ -10,10 +10,10 @@ from sqlalchemy import Row, bindparam, select
 
 from ipulse_core.states import JobState
 from ipulse_service.agents.known_agent import KnownAgent
+from ipulse_service.agents.needs import Needs
 from ipulse_service.db.engine import Transaction
 from ipulse_service.db.tables import attempts, jobs
 from ipulse_service.jobs.queue.durations import UsualDurations
-from ipulse_service.jobs.queue.needs import Needs
 from ipulse_service.jobs.queue.order import QueuedJob
 from ipulse_service.jobs.queue.simulation import RunningJob, SimulatedAgent
 

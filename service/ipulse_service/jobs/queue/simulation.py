@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from ipulse_service.agents.known_agent import KnownAgent
-from ipulse_service.jobs.queue.needs import Needs
+from ipulse_service.agents.needs import Needs
 from ipulse_service.jobs.queue.order import QueuedJob
 
 

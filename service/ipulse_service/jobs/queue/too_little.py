@@ -11,12 +11,11 @@ from ipulse_service.db.engine import Transaction
 from ipulse_service.jobs import store
 from ipulse_service.jobs.job import JobRow
 from ipulse_service.jobs.queue import admission
-from ipulse_service.jobs.queue.needs import Needs
 
 
 def note(transaction: Transaction, job: JobRow, lacking: Mapping[str, int]) -> JobRow:
     """Stores at a job what was not enough for it; the greatest amount that was tried counts."""
-    requirements = Needs.of_job(job).requirements
+    requirements = job.needs.requirements
     known = requirements.too_little
     more = {name: amount for name, amount in lacking.items() if name in TOTALS}
     merged = {name: max(known.get(name, 0), amount) for name, amount in more.items()}
@@ -28,7 +27,7 @@ def note(transaction: Transaction, job: JobRow, lacking: Mapping[str, int]) -> J
 
 def forgotten(job: JobRow) -> str | None:
     """Returns the requirements of a job without what was not enough for it."""
-    return replace(Needs.of_job(job).requirements, too_little={}).to_text()
+    return replace(job.needs.requirements, too_little={}).to_text()
 
 
 def why_hopeless(transaction: Transaction, job: JobRow) -> str:
@@ -36,7 +35,7 @@ def why_hopeless(transaction: Transaction, job: JobRow) -> str:
 
     One with a larger disk counts, however full it is now: the job waits for it.
     """
-    needs = Needs.of_job(job)
+    needs = job.needs
     if not needs.requirements.too_little:
         return ""
     known = admission.without_replaced(registry.known(transaction), transaction.now)

@@ -12,12 +12,12 @@ from typing import Literal
 from ipulse_core.states import JobState
 from ipulse_service.agents import registry
 from ipulse_service.agents.known_agent import KnownAgent
+from ipulse_service.agents.needs import Needs
 from ipulse_service.db.engine import Transaction
 from ipulse_service.jobs import dependencies
 from ipulse_service.jobs.job import JobRow
 from ipulse_service.jobs.queue import admission, order
 from ipulse_service.jobs.queue.durations import UsualDurations
-from ipulse_service.jobs.queue.needs import Needs
 from ipulse_service.jobs.queue.servers import present_servers
 from ipulse_service.jobs.queue.simulation import Place, simulate
 
@@ -86,7 +86,7 @@ class _Look:
         places = []
         for job in jobs:
             place = self.places.get(job.pk)
-            if place is None and (like := self.last.get(Needs.of_job(job))):
+            if place is None and (like := self.last.get(job.needs)):
                 # It was queued since then. All of them would make for too many looks.
                 place = like._replace(position=None, of=None, server=None, start=None)
             if place is None:
@@ -134,7 +134,7 @@ class QueueView:
                 places = [look.places[job.pk] for job in queued]
         waits = {}
         for job, place in zip(queued, places, strict=True):
-            waiting = _explain(look, Needs.of_job(job), place)
+            waiting = _explain(look, job.needs, place)
             if waiting.estimated_start is not None:
                 start = max(waiting.estimated_start, transaction.now)
                 waiting = replace(waiting, estimated_start=start)

@@ -12,7 +12,6 @@ from sqlalchemy import select
 from ipulse_service.db.engine import Transaction, rfc3339
 from ipulse_service.db.tables import job_metrics, job_settings, jobs
 from ipulse_service.jobs.job import JobRow
-from ipulse_service.jobs.queue.needs import Needs
 from ipulse_service.jobs.search.columns import AskedColumn, Scalar
 from ipulse_service.jobs.search.fields import JobField
 from ipulse_service.jobs.search.vocabulary import (
@@ -25,7 +24,7 @@ from ipulse_service.jobs.search.vocabulary import (
 # Kinds of fields that name an upload, and whether a job may have one.
 _REFERENCES: dict[str, Callable[[JobRow], bool]] = {
     "dataset": lambda job: job.dataset_sha256 is not None,
-    "op": lambda job: Needs.of_job(job).has_code,
+    "op": lambda job: job.needs.has_code,
 }
 
 

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from ipulse_core import strict_json
-from ipulse_service.files.artifacts import ArtifactRow
+from ipulse_service.files.stored import ArtifactRow
 from ipulse_service.jobs.job import JobRow
 
 StartMode = Literal["continue", "weights"]  # of a job that a user names

@@ -21,9 +21,8 @@ from ipulse_core.spec.start_weights import mismatches
 from ipulse_core.states import JobState
 from ipulse_service.db.engine import Transaction
 from ipulse_service.db.tables import events
-from ipulse_service.files import artifacts
-from ipulse_service.files.artifacts import ArtifactRow
-from ipulse_service.jobs import store
+from ipulse_service.files.stored import ArtifactRow
+from ipulse_service.jobs import artifacts, store
 from ipulse_service.jobs.job import JobRow
 from ipulse_service.jobs.start import child_names
 from ipulse_service.jobs.start.start_file import StartFile, StartMode

@@ -9,9 +9,9 @@ import pytest
 from sqlalchemy import func, select, update
 
 from ipulse_service.agents.known_agent import KnownAgent
+from ipulse_service.agents.needs import Needs, Requirements
 from ipulse_service.db import tables
 from ipulse_service.jobs.queue import admission
-from ipulse_service.jobs.queue.needs import Needs, Requirements
 from tests.service.http.routes.test_queue import announce, waits
 from tests.service.http.routes.test_scheduling import submit
 from tests.service.http.routes.test_submission import check_problem

@@ -18,9 +18,9 @@ from ipulse.outgoing_file import OutgoingFile
 from ipulse_core import messages
 from ipulse_service.files.checksums import BLOCK_BYTES
 from ipulse_service.jobs import leases
+from ipulse_worker.agent.lease import AttemptLease
 from ipulse_worker.agent.retry_policy import retry_while_unavailable
 from ipulse_worker.agent.service_api import ServiceAPI
-from ipulse_worker.agent.supervision.lease import AttemptLease
 from tests.service.agents import Attempt
 from tests.service.conditions import eventually
 from tests.service.http.routes.test_submission import check_problem

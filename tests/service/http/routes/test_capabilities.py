@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from ipulse.spec import parse_job_spec
-from ipulse_service.jobs.queue.needs import Needs
+from ipulse_service.agents.needs import Needs
 from tests.equations import lif
 from tests.service.agents import Attempt, phase
 from tests.service.conditions import eventually

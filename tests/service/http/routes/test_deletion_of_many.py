@@ -12,7 +12,7 @@ from sqlalchemy import insert, select
 
 from ipulse_service.background.housekeeping import Housekeeper
 from ipulse_service.db import tables
-from ipulse_service.files.artifacts import ORPHAN_SECONDS
+from ipulse_service.files.stored import ORPHAN_SECONDS
 from ipulse_service.http.routes.jobs import job_batches
 from tests.service.http.routes.test_job_batches import change, crowd
 from tests.service.running import InProcess

@@ -16,8 +16,8 @@ from ipulse_core.data_sets import UPLOADED_FOLDER
 from ipulse_worker.agent.datasets import dataset_download
 from ipulse_worker.agent.datasets.dataset_cache import DatasetCache
 from ipulse_worker.agent.datasets.dataset_download import DatasetNotDownloaded, dataset_linked
+from ipulse_worker.agent.lease import AttemptLease
 from ipulse_worker.agent.service_types import ClaimedJob
-from ipulse_worker.agent.supervision.lease import AttemptLease
 
 
 class Downloads:

@@ -15,7 +15,8 @@ from ipulse_core.spec.neuron_packages import VARIABLE
 from ipulse_ops.neuron_package.loading import installed_packages
 from ipulse_worker.agent.registration import inventory as module
 from ipulse_worker.agent.registration import repeated
-from ipulse_worker.agent.registration.inventory import Inventory, InventoryReader
+from ipulse_worker.agent.registration.inventory import InventoryReader
+from ipulse_worker.agent.service_types import Inventory
 from ipulse_worker.agent.settings import AgentSettings
 from tests.ops.neuron_package.wheels import install, wheel
 from tests.worker.agent.conftest import agent_with

@@ -19,7 +19,7 @@ from ipulse_worker.agent.registration.orphans import OrphanReleaser
 from ipulse_worker.agent.settings import AgentSettings
 from ipulse_worker.agent.supervision.delivery import LAST_TRIES
 from ipulse_worker.agent.supervision.runner_process import RunnerProcess
-from ipulse_worker.agent.supervision.work_directory import WorkDirectory
+from ipulse_worker.agent.work_directory import WorkDirectory
 from tests.ipulse.stack.guarded import Watched
 from tests.service.conditions import eventually
 from tests.worker.agent.attempts import attempt, end_lease, logged_pid

@@ -7,7 +7,7 @@ import threading
 import pytest
 
 from ipulse_core.errors import IPUlseError, StaleToken, Unavailable
-from ipulse_worker.agent.supervision.lease import AttemptLease
+from ipulse_worker.agent.lease import AttemptLease
 
 
 class Clock:

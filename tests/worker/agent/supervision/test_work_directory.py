@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from ipulse_core.errors import RemoteError
-from ipulse_worker.agent.supervision.work_directory import (
+from ipulse_worker.agent.work_directory import (
     WorkDirectory,
     remove_of_attempt,
     sweep,

@@ -10,8 +10,8 @@ import pytest
 from ipulse_core.errors import StaleToken
 from ipulse_core.events import LogEvent, MetricEvent, PhaseEvent
 from ipulse_core.messages import EVENTS_PER_COMMIT
+from ipulse_worker.agent.lease import AttemptLease
 from ipulse_worker.agent.service_api import ServiceAPI
-from ipulse_worker.agent.supervision.lease import AttemptLease
 from ipulse_worker.agent.uploads import event_reporter as module
 from ipulse_worker.agent.uploads.event_reporter import EventReporter
 from tests.worker.agent.fake_rules import DEADLINE

@@ -8,13 +8,12 @@ import os
 import socket
 import subprocess
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
 from ipulse_core import data_sets
-from ipulse_core.capabilities import SANDBOX, Capability
+from ipulse_core.capabilities import SANDBOX
 from ipulse_core.ipu import EMULATED_IPUS, EMULATED_IPUS_VARIABLE
 from ipulse_core.limits import CONTROL_CHARACTERS
 from ipulse_core.messages import MAX_DATA_SETS
@@ -23,6 +22,7 @@ from ipulse_worker.agent.datasets.dataset_cache import DatasetCache
 from ipulse_worker.agent.registration.machine_commands import MachineCommands
 from ipulse_worker.agent.registration.repeated import RepeatedQuestion
 from ipulse_worker.agent.registration.software_probe import Software, SoftwareProbe
+from ipulse_worker.agent.service_types import Inventory
 from ipulse_worker.agent.settings import AgentSettings
 
 COUNT_COMMAND = ("gc-info", "--ipu-count")  # uses no device, so that it may run at any time
@@ -39,19 +39,6 @@ MAX_CACHED = 1000  # digests that are reported
 _UNKNOWN: Mapping[str, int] = MappingProxyType({})
 
 _log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True)
-class Inventory:
-    """The resources of an agent; jobs that need more are refused or run elsewhere."""
-
-    host: str = ""
-    ipus: Mapping[str, int] = field(default_factory=dict)  # number by kind, where it is known
-    data_sets: tuple[str, ...] | None = None  # KIND/NAME, sorted; None if there are too many
-    cached: tuple[str, ...] = ()  # digests of uploaded data sets, some if there are very many
-    neuron_packages: tuple[Mapping[str, Any], ...] = ()  # descriptions of those signed off here
-    capabilities: Mapping[str, Capability] = field(default_factory=dict)  # by name, where known
-    remarks: Mapping[str, str] = field(default_factory=dict)  # why some are missing, or limited
 
 
 class InventoryReader:

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from ipulse_worker.agent.supervision.lease import AttemptLease
+from ipulse_worker.agent.lease import AttemptLease
 
 _log = logging.getLogger(__name__)
 

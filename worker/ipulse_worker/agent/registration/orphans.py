@@ -15,10 +15,10 @@ from ipulse_core.attempt_outcome import AttemptOutcome
 from ipulse_core.errors import IPUlseError, NotFound, StaleToken
 from ipulse_core.repeating_thread import RepeatingThread
 from ipulse_core.states import Reason
+from ipulse_worker.agent.lease import AttemptLease
 from ipulse_worker.agent.registration.lease_record import DeadAgent, HeldLease, dead_agents
 from ipulse_worker.agent.service_api import ServiceAPI
-from ipulse_worker.agent.supervision.lease import AttemptLease
-from ipulse_worker.agent.supervision.work_directory import remove_of_attempt
+from ipulse_worker.agent.work_directory import remove_of_attempt
 
 EVERY_SECONDS = 1.0
 # Between two tries to end an attempt that could not be reported. It is shorter than the time that a

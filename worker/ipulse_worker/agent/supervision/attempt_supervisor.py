@@ -42,9 +42,9 @@ from ipulse_worker.agent.supervision.runner_exit import RunnerExit, StopCause
 from ipulse_worker.agent.supervision.runner_messages import Violation
 from ipulse_worker.agent.supervision.runner_supervisor import RunnerSupervisor
 from ipulse_worker.agent.supervision.warm_runner_pool import WarmRunnerPool
-from ipulse_worker.agent.supervision.work_directory import WorkDirectory
 from ipulse_worker.agent.uploads.event_reporter import EventReporter
 from ipulse_worker.agent.uploads.uploader import Uploader
+from ipulse_worker.agent.work_directory import WorkDirectory
 
 _log = logging.getLogger(__name__)
 

@@ -10,12 +10,12 @@ from ipulse_core.errors import IPUlseError, NotFound, StaleToken
 from ipulse_core.events import Event
 from ipulse_core.messages import EVENTS_PER_COMMIT
 from ipulse_core.states import COMPLETE, COUNTED, Reason
+from ipulse_worker.agent.lease import AttemptLease
 from ipulse_worker.agent.retry_policy import TRIES, retry_while_unavailable
 from ipulse_worker.agent.service_api import ServiceAPI
 from ipulse_worker.agent.service_responses import ServiceUnavailable
 from ipulse_worker.agent.service_types import PiggybackedManifest
 from ipulse_worker.agent.supervision.inbox import Inbox, LeaseLost
-from ipulse_worker.agent.supervision.lease import AttemptLease
 from ipulse_worker.agent.supervision.runner_exit import RunnerExit, StopCause, outcome_of
 from ipulse_worker.agent.uploads.event_reporter import EventReporter
 from ipulse_worker.agent.uploads.uploader import Uploader

@@ -8,9 +8,9 @@ from typing import Self
 
 from ipulse_core.errors import IPUlseError
 from ipulse_core.repeating_thread import RepeatingThread
+from ipulse_worker.agent.lease import AttemptLease
 from ipulse_worker.agent.service_api import ServiceAPI
 from ipulse_worker.agent.service_responses import ServiceUnavailable
-from ipulse_worker.agent.supervision.lease import AttemptLease
 
 OUT_OF_REACH = "the service could not be reached for as long as the lease lasts"
 RETRY_SECONDS = 1.0  # after a heartbeat without an answer

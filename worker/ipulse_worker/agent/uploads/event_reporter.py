@@ -10,10 +10,10 @@ from itertools import islice
 
 from ipulse_core.errors import IPUlseError, NotFound, RemoteError, StaleToken
 from ipulse_core.events import Event, Level, LogEvent, MetricEvent, ProgressEvent
+from ipulse_worker.agent.lease import AttemptLease
 from ipulse_worker.agent.retry_policy import retry_while_unavailable
 from ipulse_worker.agent.service_api import ServiceAPI
 from ipulse_worker.agent.service_responses import ServiceUnavailable
-from ipulse_worker.agent.supervision.lease import AttemptLease
 
 # The first event after a pause is sent almost at once: a runner writes several events in a row, and
 # the last ones right before its end, so that they are sent together. Later events wait to be sent

@@ -21,10 +21,10 @@ from ipulse_core.errors import InvalidInput, IPUlseError, NotFound, Problem, Sta
 from ipulse_core.events import ArtifactEvent, CheckpointEvent
 from ipulse_core.messages import MANIFEST_BYTES
 from ipulse_core.worker_faults import WorkerFault, fault_of
+from ipulse_worker.agent.lease import AttemptLease
 from ipulse_worker.agent.retry_policy import retry_transfer
 from ipulse_worker.agent.service_api import ServiceAPI
 from ipulse_worker.agent.service_types import PiggybackedManifest
-from ipulse_worker.agent.supervision.lease import AttemptLease
 
 MANIFEST = "manifest"
 MAX_MANIFEST_BYTES = 2**24  # a spec, and some lines for each file

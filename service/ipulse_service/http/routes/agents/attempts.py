@@ -14,7 +14,7 @@ from ipulse.models import FromObject
 from ipulse_core.errors import NotFound
 from ipulse_core.messages import EVENTS_PER_COMMIT
 from ipulse_service.agents import drains
-from ipulse_service.files.artifacts import ArtifactRow
+from ipulse_service.files.stored import ArtifactRow
 from ipulse_service.http import log_context as log
 from ipulse_service.http import problems
 from ipulse_service.http.auth import open_to

@@ -29,8 +29,7 @@ from starlette.requests import ClientDisconnect
 
 from ipulse_core.errors import Unavailable
 from ipulse_service.db.engine import Transaction
-from ipulse_service.files import artifacts
-from ipulse_service.files.artifacts import NewArtifact, StoreResult
+from ipulse_service.files import stored
 from ipulse_service.files.partial_upload import PartialUpload
 from ipulse_service.http import log_context as log
 from ipulse_service.http import payloads, problems
@@ -46,7 +45,8 @@ from ipulse_service.http.schemas.agents.uploads import (
 )
 from ipulse_service.http.schemas.jobs.artifacts import StoredFile
 from ipulse_service.http.state import AppState
-from ipulse_service.jobs import losses
+from ipulse_service.jobs import artifacts, losses
+from ipulse_service.jobs.artifacts import NewArtifact, StoreResult
 from ipulse_service.jobs.leases import AttemptRow
 
 _STORED: dict[int | str, dict[str, Any]] = {
@@ -184,6 +184,6 @@ async def _delete_replaced(state: AppState, digests: Sequence[str]) -> None:
     """Deletes replaced files. After a failure or a crash the housekeeper does."""
     try:
         for sha256 in digests:
-            await state.file_threads.run(artifacts.forget, state.database, state.blobs, sha256)
+            await state.file_threads.run(stored.forget, state.database, state.blobs, sha256)
     except Unavailable as error:
         _log.warning("replaced_file_left", extra={"error": error.message})

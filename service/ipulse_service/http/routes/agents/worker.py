@@ -11,7 +11,6 @@ from fastapi.responses import JSONResponse
 
 from ipulse_core import messages
 from ipulse_service.agents import drains, joining, neuron_packages, registry, sessions
-from ipulse_service.files import artifacts
 from ipulse_service.http import log_context as log
 from ipulse_service.http import problems
 from ipulse_service.http.auth import open_to
@@ -32,9 +31,9 @@ from ipulse_service.http.schemas.agents.worker import (
     StartFileInfo,
 )
 from ipulse_service.http.schemas.agents.worker_requests import ClaimRequest
+from ipulse_service.jobs import artifacts
 from ipulse_service.jobs.job import JobRow
 from ipulse_service.jobs.queue import claims
-from ipulse_service.jobs.queue.needs import Needs
 from ipulse_service.jobs.start.start_file import StartFile
 from ipulse_service.ops import job_ops
 
@@ -126,7 +125,7 @@ def claim_job(
             request.fence or "",
         )
         checkpoint = artifacts.latest_checkpoint(transaction, claim.job)
-        has_code = Needs.of_job(claim.job).has_code
+        has_code = claim.job.needs.has_code
         used = job_ops.of_job(transaction, claim.job.pk) if has_code else []
     log.bind(job=claim.job.id, attempt=claim.attempt.id)
     return ClaimedAttempt(

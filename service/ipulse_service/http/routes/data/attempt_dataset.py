@@ -7,7 +7,7 @@ from starlette.concurrency import run_in_threadpool
 
 from ipulse_core.errors import NotFound
 from ipulse_service.datasets import versions
-from ipulse_service.files.artifacts import ArtifactRow
+from ipulse_service.files.stored import ArtifactRow
 from ipulse_service.http import log_context as log
 from ipulse_service.http import problems
 from ipulse_service.http.auth import open_to

@@ -12,8 +12,9 @@ from ipulse_core.errors import NotFound
 from ipulse_service.agents import registry
 from ipulse_service.datasets import previews, uploads, versions
 from ipulse_service.datasets.facts import SamplePreview
-from ipulse_service.datasets.versions import CHECKING, VersionRow
-from ipulse_service.files.artifacts import ArtifactRow
+from ipulse_service.datasets.versions import VersionRow
+from ipulse_service.db.version_states import CHECKING, DELETED
+from ipulse_service.files.stored import ArtifactRow
 from ipulse_service.http import problems
 from ipulse_service.http.dependencies import CurrentCaller, State, WaitSeconds
 from ipulse_service.http.files import file_response
@@ -167,6 +168,6 @@ def _read(state: AppState, name: str, number: str) -> VersionInfo:
 def _get_present(state: AppState, name: str, number: str) -> VersionRow:
     with state.database.read() as transaction:
         version = versions.get(transaction, name, number)
-    if version.state == versions.DELETED:
+    if version.state == DELETED:
         raise NotFound(f"{version.reference} is deleted")
     return version

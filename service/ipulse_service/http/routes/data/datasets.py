@@ -13,7 +13,7 @@ from ipulse_service.agents import registry
 from ipulse_service.datasets import listing, previews, removal, versions
 from ipulse_service.datasets.versions import VersionRow
 from ipulse_service.db.engine import Transaction
-from ipulse_service.files import artifacts
+from ipulse_service.files import stored
 from ipulse_service.http import pagination, problems
 from ipulse_service.http.dependencies import State
 from ipulse_service.http.pagination import PageQuery
@@ -78,7 +78,7 @@ async def delete_dataset(name: Name, state: State) -> None:
 async def delete(state: AppState, name: str, number: str | None) -> None:
     """Deletes a version or, without a number, all of them, and their content."""
     for sha256 in await run_in_threadpool(_remove, state, name, number):
-        await state.file_threads.run(artifacts.forget, state.database, state.blobs, sha256)
+        await state.file_threads.run(stored.forget, state.database, state.blobs, sha256)
 
 
 def _remove(state: AppState, name: str, number: str | None) -> set[str]:

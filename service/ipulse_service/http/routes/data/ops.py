@@ -7,7 +7,7 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Query
 from starlette.concurrency import run_in_threadpool
 
-from ipulse_service.files import artifacts
+from ipulse_service.files import stored
 from ipulse_service.http import pagination, problems
 from ipulse_service.http.caller import Caller
 from ipulse_service.http.dependencies import CurrentCaller, State
@@ -60,7 +60,7 @@ def get_op(digest: OpDigest, state: State) -> OpInfo:
 async def delete_op(digest: OpDigest, state: State, caller: CurrentCaller) -> None:
     """Deletes an op, so that no new job can name it. Jobs that do keep its package."""
     await run_in_threadpool(_remove, state, caller, digest)
-    await state.file_threads.run(artifacts.forget, state.database, state.blobs, digest)
+    await state.file_threads.run(stored.forget, state.database, state.blobs, digest)
 
 
 def _remove(state: AppState, caller: Caller, digest: str) -> None:

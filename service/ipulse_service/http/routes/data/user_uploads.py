@@ -21,7 +21,7 @@ from ipulse_core.source_package import InvalidPackage
 from ipulse_service.datasets import uploads
 from ipulse_service.datasets.uploads import UploadRow
 from ipulse_service.db.engine import Transaction
-from ipulse_service.files import artifacts
+from ipulse_service.files import stored
 from ipulse_service.http import log_context as log
 from ipulse_service.http import payloads, problems
 from ipulse_service.http.dependencies import CurrentCaller, State
@@ -171,7 +171,7 @@ async def delete_upload(upload_id: UploadId, state: State) -> None:
     """Forgets an upload and deletes its bytes, unless a data set has them."""
     upload = await run_in_threadpool(_remove, state, upload_id)
     await state.file_threads.run(state.blobs.drop, upload.id)
-    await state.file_threads.run(artifacts.forget, state.database, state.blobs, upload.sha256)
+    await state.file_threads.run(stored.forget, state.database, state.blobs, upload.sha256)
 
 
 def _read_package(state: AppState, purpose: str, path: pathlib.Path) -> dict[str, Any]:

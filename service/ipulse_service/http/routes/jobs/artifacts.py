@@ -8,8 +8,7 @@ from fastapi import APIRouter, Path, Request, Response
 from starlette.concurrency import run_in_threadpool
 
 from ipulse_core.errors import InvalidInput, NotFound, NotPermitted, Problem
-from ipulse_service.files import artifacts
-from ipulse_service.files.artifacts import ArtifactRow
+from ipulse_service.files.stored import ArtifactRow
 from ipulse_service.http import log_context as log
 from ipulse_service.http import problems
 from ipulse_service.http.auth import open_to
@@ -19,7 +18,7 @@ from ipulse_service.http.files import file_response
 from ipulse_service.http.schemas.jobs.artifacts import ArtifactInfo, ArtifactList
 from ipulse_service.http.schemas.jobs.networks import NirOutline
 from ipulse_service.http.state import AppState
-from ipulse_service.jobs import leases, store
+from ipulse_service.jobs import artifacts, leases, store
 from ipulse_service.reading.reader import NETWORK, Unreadable
 
 MAX_NETWORK_BYTES = 64 * 2**20

@@ -13,7 +13,7 @@ from starlette.concurrency import run_in_threadpool
 
 from ipulse_core.errors import Problem
 from ipulse_service.db.engine import rfc3339
-from ipulse_service.files import artifacts
+from ipulse_service.files import stored
 from ipulse_service.http import problems
 from ipulse_service.http.dependencies import CurrentCaller, State
 from ipulse_service.http.payloads import JSONRoute
@@ -215,4 +215,4 @@ def _forget_files(state: AppState, digests: Iterable[str], end: float) -> None:
     for sha256 in digests:
         if time.monotonic() >= end:
             return  # housekeeping deletes the rest
-        artifacts.forget(state.database, state.blobs, sha256)
+        stored.forget(state.database, state.blobs, sha256)

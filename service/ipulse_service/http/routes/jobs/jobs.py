@@ -12,7 +12,7 @@ from fastapi import APIRouter, Depends, Response
 from starlette.concurrency import run_in_threadpool
 
 from ipulse_service.db.engine import Transaction
-from ipulse_service.files import artifacts
+from ipulse_service.files import stored
 from ipulse_service.http import etags, problems
 from ipulse_service.http import log_context as log
 from ipulse_service.http.dependencies import (
@@ -181,7 +181,7 @@ async def delete_job(job_id: JobId, state: State, if_match: IfMatch = None) -> N
     """Deletes a job that has ended, with its events, its files and its idempotency key."""
     log.bind(job=job_id)
     for sha256 in await run_in_threadpool(_delete, state, job_id, if_match):
-        await state.file_threads.run(artifacts.forget, state.database, state.blobs, sha256)
+        await state.file_threads.run(stored.forget, state.database, state.blobs, sha256)
     await run_in_threadpool(deletion.try_purge, state.database)
 
 

@@ -12,14 +12,13 @@ from starlette.concurrency import run_in_threadpool
 
 from ipulse_core.errors import NotFound, Problem
 from ipulse_core.pva.report import InvalidReport
-from ipulse_service.files import artifacts
-from ipulse_service.files.artifacts import ArtifactRow
+from ipulse_service.files.stored import ArtifactRow
 from ipulse_service.http import problems
 from ipulse_service.http.dependencies import CurrentCaller, State
 from ipulse_service.http.schemas.base import JOB_ID
 from ipulse_service.http.schemas.jobs.profiles import ProfileCopies, ProfileDiff, ProfiledJob
 from ipulse_service.http.state import AppState
-from ipulse_service.jobs import store
+from ipulse_service.jobs import artifacts, store
 from ipulse_service.jobs.job import JobRow
 from ipulse_service.reading.reader import PROFILES, Unreadable
 

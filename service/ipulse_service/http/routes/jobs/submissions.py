@@ -10,6 +10,7 @@ from fastapi import APIRouter, Depends, Header, Query, Request, Response
 from ipulse.idempotency import check_key
 from ipulse.spec import AnySpec, JobSpec, PoplarProgramSpec, parse_spec
 from ipulse_core.limits import HIGHEST_PRIORITY, LOWEST_PRIORITY
+from ipulse_service.agents.needs import Needs
 from ipulse_service.http import log_context as log
 from ipulse_service.http import problems
 from ipulse_service.http.caller import Caller
@@ -26,7 +27,6 @@ from ipulse_service.http.schemas.jobs.plans import PlannedJob
 from ipulse_service.http.schemas.jobs.validated_spec import FitInfo, ValidatedSpec
 from ipulse_service.http.state import AppState
 from ipulse_service.jobs import dependencies, leases, store, submission
-from ipulse_service.jobs.queue.needs import Needs
 from ipulse_service.jobs.start import child_names, starting
 from ipulse_service.jobs.start.starting import NothingToStartFrom, StartRequest
 from ipulse_service.jobs.submission import Submission, Submitted

@@ -10,9 +10,9 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from ipulse_core.errors import InvalidInput, Problem
 from ipulse_core.events import FILE_NAME, Role
-from ipulse_service.files.artifacts import NewArtifact
 from ipulse_service.http.dependencies import DIGITS
 from ipulse_service.http.schemas.agents.worker_requests import MAX_MEDIA_TYPE, MEDIA_TYPE
+from ipulse_service.jobs.artifacts import NewArtifact
 
 _MAX_SIZE = 2**53 - 1  # the largest integer that every JSON library reads exactly
 _Bytes = Annotated[int, Field(ge=0, le=_MAX_SIZE), DIGITS]

@@ -22,8 +22,8 @@ from ipulse_core.messages import (
     MANIFEST_BYTES,
 )
 from ipulse_core.states import Reason
-from ipulse_service.files.artifacts import NewArtifact
 from ipulse_service.http.schemas.base import JOB_ID, METRIC, example
+from ipulse_service.jobs.artifacts import NewArtifact
 from ipulse_service.jobs.attempt_end import AttemptEnd, NewManifest
 from ipulse_service.jobs.worker_reports import Reportable
 

@@ -10,8 +10,9 @@ from ipulse.models import StrictModel
 from ipulse_service.datasets.facts import DatasetFacts, Kind
 from ipulse_service.datasets.listing import DatasetRow
 from ipulse_service.datasets.uploads import UploadRow
-from ipulse_service.datasets.versions import CHECKING, VersionRow
+from ipulse_service.datasets.versions import VersionRow
 from ipulse_service.db.engine import rfc3339
+from ipulse_service.db.version_states import CHECKING
 from ipulse_service.http.schemas.base import SHA256, Digest, Timestamp, example
 
 UPLOAD_ID = "upl_1a2b3c4d5e6f708192a3b4c5"

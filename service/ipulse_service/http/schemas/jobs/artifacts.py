@@ -8,7 +8,7 @@ from pydantic import BaseModel, Field
 
 from ipulse_core.events import Role
 from ipulse_service.db.engine import rfc3339
-from ipulse_service.files.artifacts import ArtifactRow
+from ipulse_service.files.stored import ArtifactRow
 from ipulse_service.http.schemas.base import ARTIFACT_ID, SHA256, Digest, Timestamp, example
 
 

@@ -14,7 +14,6 @@ from ipulse_core.capabilities import COMPILER, H5PY, KERNELS, NIR, SANDBOX, SCIK
 from ipulse_core.data_sets import key_of
 from ipulse_core.spec.custom_ops import op_layers
 from ipulse_core.spec.neuron_packages import package_names
-from ipulse_service.jobs.job import JobRow
 
 _ONLY_COMPILES = ("PRE_COMPILE", "NEVER")  # connection types that attach no device
 _HDF5 = ("shd", "ssc")  # kinds of data in HDF5 files
@@ -91,12 +90,6 @@ class Needs(NamedTuple):
         packages = tuple(sorted(package_names(spec.network)))
         requirements = Requirements(labels=labels, software=software, neuron_packages=packages)
         return cls(device.kind, ipus, data_set, requires=requirements.to_text())
-
-    @classmethod
-    def of_job(cls, job: JobRow) -> Needs:
-        """Returns the needs that were stored when the job was submitted."""
-        starts = job.start_from is not None
-        return cls(job.device, job.ipus, job.data_set, starts, job.requires)
 
 
 def _software(spec: AnySpec) -> Iterator[str]:

@@ -2,50 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import BindParameter, Row, bindparam, case, delete, insert, or_, select
+from sqlalchemy import bindparam, delete, insert, select
 
 from ipulse_core import ids
-from ipulse_core.errors import Conflict, IPUlseError, NotFound, Unavailable
-from ipulse_service.datasets.versions import DELETED
+from ipulse_core.errors import Conflict, NotFound
 from ipulse_service.db.engine import Database, Transaction
-from ipulse_service.db.tables import (
-    artifacts,
-    attempts,
-    dataset_versions,
-    job_ops,
-    jobs,
-    ops,
-    uploads,
-)
-from ipulse_service.files.blobs import Blobs
+from ipulse_service.db.tables import artifacts, attempts
 from ipulse_service.files.partial_upload import PartialUpload
-from ipulse_service.files.s3 import S3Blobs
+from ipulse_service.files.stored import ArtifactRow, Store, keeping
 from ipulse_service.jobs.job import JobRow
 from ipulse_service.jobs.leases import AttemptRow
-
-Store = Blobs | S3Blobs
-
-_DIGEST: BindParameter[str] = bindparam("of_digest")
-_USES = (
-    select(artifacts.c.pk).where(artifacts.c.sha256 == _DIGEST),
-    select(dataset_versions.c.pk).where(
-        dataset_versions.c.sha256 == _DIGEST, dataset_versions.c.state != DELETED
-    ),
-    select(jobs.c.pk).where(jobs.c.dataset_sha256 == _DIGEST),
-    select(jobs.c.pk).where(jobs.c.start_sha256 == _DIGEST),
-    select(ops.c.pk).where(ops.c.sha256 == _DIGEST),
-    select(job_ops.c.job_pk).where(job_ops.c.sha256 == _DIGEST),
-    select(uploads.c.id).where(uploads.c.sha256 == _DIGEST, uploads.c.completed_at.is_not(None)),
-)
-_IS_USED = select(case((or_(*(each.exists() for each in _USES)), 1), else_=0))
-
-ORPHAN_SECONDS = 3600  # a younger file without a row may be about to get one
-
 
 # Built once: building a statement takes SQLAlchemy longer than the database takes to run it.
 _ADD = insert(artifacts)
@@ -64,25 +34,6 @@ class ArtifactExists(Conflict):
     """The attempt has another file of this name; only checkpoints are replaced."""
 
     code = "artifact_exists"
-
-
-@dataclass(frozen=True)
-class ArtifactRow:
-    """The row of a stored file. Times are milliseconds since 1970."""
-
-    id: str
-    name: str
-    role: str
-    media_type: str
-    size: int  # bytes
-    sha256: str
-    attempt: int  # number of the attempt that left it
-    created_at: int
-
-    @classmethod
-    def of(cls, row: Row[Any]) -> ArtifactRow:
-        """Makes an artifact of a row."""
-        return cls(**{name: getattr(row, name) for name in cls.__dataclass_fields__})
 
 
 @dataclass(frozen=True)
@@ -118,24 +69,6 @@ def keep(
         return add(transaction, holder(transaction), described, upload)
 
 
-@contextmanager
-def keeping(database: Database, blobs: Store, upload: PartialUpload) -> Iterator[Transaction]:
-    """Stores a synced file, then opens the transaction in which the caller adds its row.
-
-    If the transaction fails, the file is deleted. It does not wait for the store, which may be
-    slow. Raises Unavailable.
-    """
-    with database.exclusively(lock_name(upload.sha256)):
-        blobs.keep(upload)
-        try:
-            with database.write() as transaction:
-                yield transaction
-        except IPUlseError:
-            with suppress(Unavailable):  # the housekeeper deletes it then
-                _discard_unless_used(database, blobs, upload.sha256)
-            raise
-
-
 def add(
     transaction: Transaction, attempt: AttemptRow, described: NewArtifact, upload: PartialUpload
 ) -> StoreResult:
@@ -168,25 +101,6 @@ def add(
     own = {name: value for name, value in values.items() if not name.endswith("_pk")}
     stored = ArtifactRow(**own, attempt=attempt.number)
     return StoreResult(stored, created=True, replaced=replaced)
-
-
-def forget(database: Database, blobs: Store, sha256: str) -> None:
-    """Deletes a file unless a row refers to it."""
-    # Under the lock, no row of this digest is added between check and deletion.
-    with database.exclusively(lock_name(sha256)):
-        _discard_unless_used(database, blobs, sha256)
-
-
-def collect(database: Database, blobs: Store) -> int:
-    """Deletes files that a crash left without a row, and returns how many."""
-    removed = 0
-    for sha256 in blobs.kept(ORPHAN_SECONDS):
-        with database.read() as transaction:
-            is_used = _is_used(transaction, sha256)
-        if not is_used:
-            forget(database, blobs, sha256)
-            removed += 1
-    return removed
 
 
 def get(transaction: Transaction, job: JobRow, artifact_id: str) -> ArtifactRow:
@@ -224,22 +138,6 @@ def of_role(transaction: Transaction, job: JobRow, role: str) -> ArtifactRow | N
     query = _SELECTION.where(artifacts.c.job_pk == job.pk, artifacts.c.role == role)
     row = transaction.connection.execute(query.order_by(artifacts.c.pk.desc()).limit(1)).first()
     return None if row is None else ArtifactRow.of(row)
-
-
-def lock_name(sha256: str) -> str:
-    """Returns the name to lock while a row for a stored file is added, or the file deleted."""
-    return f"blob/{sha256}"
-
-
-def _discard_unless_used(database: Database, blobs: Store, sha256: str) -> None:
-    with database.read() as transaction:
-        is_used = _is_used(transaction, sha256)
-    if not is_used:
-        blobs.discard(sha256)
-
-
-def _is_used(transaction: Transaction, sha256: str) -> bool:
-    return bool(transaction.connection.execute(_IS_USED, {"of_digest": sha256}).scalar_one())
 
 
 def _of_attempt(transaction: Transaction, attempt: AttemptRow) -> list[ArtifactRow]:

@@ -9,8 +9,8 @@ from sqlalchemy import bindparam, delete, func, insert, select
 from ipulse_core.states import JobState
 from ipulse_service.db.engine import Transaction
 from ipulse_service.db.tables import jobs, outbox
+from ipulse_service.db.wake_up import WakeUp
 from ipulse_service.jobs.job import JobRow
-from ipulse_service.jobs.queue.wake_up import WakeUp
 
 _PROMISE = insert(outbox)
 _PROMISE_UNLESS_GONE = (
