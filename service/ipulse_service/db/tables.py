@@ -306,7 +306,7 @@ dataset_versions = Table(
     Column("number", Integer, nullable=False),
     Column("sha256", String(64), nullable=False, index=True),
     Column("size", BigInteger, nullable=False),
-    Column("state", String(16), nullable=False),  # see `datasets/versions.py`
+    Column("state", String(16), nullable=False),  # see version_states.py
     Column("kind", String(32)),  # of data in specs; null: not known
     Column("facts", Text),  # JSON; null: not known
     Column("refusal", Text),
