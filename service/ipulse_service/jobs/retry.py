@@ -116,7 +116,7 @@ def _block_again(transaction: Transaction, retried: JobRow, may_submit_code: boo
         for job in again:
             if job.state is not JobState.CANCELLED or job.reason is not Reason.DEPENDENCY_FAILED:
                 continue
-            if Needs.of_job(job).has_code and not may_submit_code:
+            if job.needs.has_code and not may_submit_code:
                 found.with_code.append(job)
             else:
                 blocked.append(job._replace(retried_at=transaction.now))
