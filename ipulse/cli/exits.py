@@ -105,7 +105,9 @@ def _report(error: Exception, as_json: bool) -> Exit:
     say(f"ipulse: {message}", style="red")
     for problem in problems:
         if str(problem) != message and problem.detail != message:
-            say(f"  {problem}", style="none")  # not left out with --quiet
+            is_argument = problem.pointer[1:].isupper()  # as in the usage of the command
+            text = problem.detail if is_argument else problem
+            say(f"  {text}", style="none")  # not left out with --quiet
     discard_unwritten()
     return exit_of(error)
 

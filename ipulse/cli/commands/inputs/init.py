@@ -31,7 +31,6 @@ def init(
             metavar="PATH",
             help="Train on this npz, HDF5 or CSV file; its shapes are read.",
             exists=True,
-            dir_okay=False,
         ),
     ] = None,
     example: Annotated[
@@ -81,6 +80,12 @@ def _text(path: Path, data: Path | None, example: ExampleName | None) -> str:
     file = shlex.quote(str(path))
     if data is None:
         return spec_template(path.stem, file)
+    if data.is_dir():
+        detail = (
+            f"{data} is a folder, as published data sets are, whose shapes a spec does not need: "
+            f"`ipulse data push {shlex.quote(str(data))}` prints the line of `data` for a spec"
+        )
+        raise InvalidInput([Problem("/data", "folder", detail)], detail)
     check_file(data)
     kind, facts = facts_of(data)
     for warning in facts["warnings"]:

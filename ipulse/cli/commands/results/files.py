@@ -60,15 +60,14 @@ def download(
         job_id = find_newest(client, job_id)
         folder = Path(job_id) if to is None else to
         paths = client.download(job_id, folder, only or None)
-    if only and not paths:
-        raise NotFound(f"job {job_id} has no file of role {' or '.join(only)} (yet)")
+    if not paths:
+        wanted = f"file of role {' or '.join(only)}" if only else "files"
+        raise NotFound(f"job {job_id} has no {wanted} (yet)")
     if as_json:
         emit({"folder": str(folder.resolve()), "files": [str(path) for path in paths]})
         return Exit.OK
     for path in paths:
         show(str(path))
-    if not paths:
-        say("The job has no files (yet).")
     return Exit.OK
 
 

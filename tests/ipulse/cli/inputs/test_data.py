@@ -143,3 +143,12 @@ def test_a_cut_upload_is_resumed_and_known_bytes_stay(client: Client, tmp_path: 
     moved: list[int] = []
     assert client.push_dataset(path, "copy", lambda done, _: moved.append(done)).state == "ready"
     assert moved == [size]  # nothing was sent
+
+
+def test_a_refusal_names_the_path_and_no_place_in_a_document(run: Run, tmp_path: Path) -> None:
+    ran = run("data", "push", str(tmp_path / "nothing.npz"))
+    assert ran.code == 2
+    assert str(tmp_path / "nothing.npz") in ran.err
+    assert "/PATH" not in ran.err
+    said = run("data", "push", str(tmp_path / "nothing.npz"), "--json").json["error"]
+    assert said["problems"][0]["pointer"] == "/PATH"

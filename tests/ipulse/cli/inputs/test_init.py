@@ -170,3 +170,11 @@ def test_unknown_examples_and_contradictions_are_refused(offline: Run, folder: P
     (folder / "mine.npz").write_bytes(b"")
     assert offline("init", "--example", "digits", "--data", "mine.npz").code == 2
     assert not (folder / "experiment.yaml").exists()
+
+
+def test_a_folder_of_data_is_refused_with_the_command_for_it(offline: Run, folder: Path) -> None:
+    (folder / "my data").mkdir()
+    ran = offline("init", "exp.yaml", "--data", "my data")
+    assert ran.code == 2
+    assert "ipulse data push 'my data'" in ran.err
+    assert not (folder / "exp.yaml").exists()

@@ -57,6 +57,16 @@ class TestResults:
         assert ran.code == 3
         assert not (tmp_path / "x").exists()
 
+    def test_download_of_a_job_without_files(
+        self, run: Run, client: Client, tmp_path: Path
+    ) -> None:
+        job_id = client.submit(SPEC).id
+        for more in ((), ("--json",)):
+            ran = run("download", job_id, "--to", str(tmp_path / "x"), *more)
+            assert ran.code == 3
+            assert job_id in ran.err
+        client.cancel(job_id)
+
     def test_download_of_a_role_there_never_is(self, run: Run, job_id: str) -> None:
         ran = run("download", job_id, "--only", "song")
         assert ran.code == 2
