@@ -17,6 +17,7 @@ from ipulse_core.spec.derived_values import (
     reads_spikes,
     spiking_layers,
 )
+from ipulse_core.spec.kind_fields import field_of
 from ipulse_core.spec.nir_targets import SIMULATORS, losses
 from ipulse_core.spec.part_layers import part_layers, part_name
 from ipulse_core.spec.upgrade import translated
@@ -173,7 +174,7 @@ class ExperimentSpec(StrictModel):
                     detail = f"there are {hidden} hidden layers"
                     yield Problem(pointer, "inconsistent", detail)
         second = [
-            getattr(layer, "second_threshold", None) is not None
+            field_of(layer, "second_threshold") is not None
             for layer in spiking_layers(self.network)
         ]
         if self.training.second_threshold_ramp is not None and not any(second):

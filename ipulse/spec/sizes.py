@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from ipulse_core.spec.conv_layers import conv_geometries, hidden_sizes, senders_to_dense
 from ipulse_core.spec.custom_ops import is_op
 from ipulse_core.spec.derived_values import class_count, input_channels
+from ipulse_core.spec.kind_fields import field_of
 
 if TYPE_CHECKING:
     from .experiment import ExperimentSpec
@@ -30,6 +31,6 @@ def weight_count(spec: ExperimentSpec) -> int:
     for layer, (before, neurons) in zip(layers, pairwise(sizes), strict=True):
         if is_op(layer):
             continue
-        recurrent = neurons if getattr(layer, "recurrent", False) else 0
+        recurrent = neurons if field_of(layer, "recurrent") else 0
         total += (before + recurrent) * neurons
     return total

@@ -21,6 +21,7 @@ from ipulse_core.spec.derived_values import (
     splits_neurons,
 )
 from ipulse_core.spec.equations_memory import TileEquations, predict_equations
+from ipulse_core.spec.kind_fields import field_of
 from ipulse_core.spec.part_layers import is_recurrent
 from ipulse_core.spec.single_layers import has_several_programs, programs_of
 from ipulse_core.spec.tile_memory import TILE_BYTES, MemoryPrediction, predict
@@ -108,7 +109,7 @@ def tile_fit(spec: ExperimentSpec) -> TileFit | None:
         tiles_per_ipu=tiles,
         splits_neurons=splits_neurons(device, len(layers)),
         recomputes=device.memory == "recompute",
-        weight_words=0.5 if getattr(device, "weights_dtype", "") == "float16" else 1.0,
+        weight_words=0.5 if field_of(device, "weights_dtype") == "float16" else 1.0,
         state_words=0.5 if device.states_dtype == "float16" else 1.0,
         optimizer_words=_optimizer_words(spec) if updates else 0,
         updates=updates,
@@ -163,7 +164,7 @@ def _programs(spec: ExperimentSpec, network: TileNetwork) -> list[MemoryPredicti
         layers = [network.layers[index] for index in stretch.layers]
         layers += network.layers[-1:] if stretch.has_readout else []
         taps = 1 if described.delays is None else described.delays.taps
-        sources = [first, *getattr(described, "residual", ())]
+        sources = [first, *field_of(described, "residual")]
         part = network._replace(
             inputs=taps * stretch.senders,
             input_slots=taps * sum(sent[source] for source in sources),
@@ -231,5 +232,5 @@ def _layers(spec: ExperimentSpec) -> list[TileLayer]:
             continue
         layer = spiking[number]
         slots = min(first_capacity(layer) or neurons, neurons)
-        layers.append(TileLayer(neurons, slots, bool(getattr(layer, "recurrent", False))))
+        layers.append(TileLayer(neurons, slots, bool(field_of(layer, "recurrent"))))
     return layers

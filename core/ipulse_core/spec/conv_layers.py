@@ -9,13 +9,14 @@ from typing import Any, List, Optional, Sequence, Tuple
 
 from ipulse_core.spec.conv_geometry import ConvGeometry, Pair, Planes, conv_geometry
 from ipulse_core.spec.derived_values import channels_per_value, image_of, input_channels
+from ipulse_core.spec.kind_fields import field_of
 
 CONV_KINDS = ("conv1d", "conv2d")
 
 
 def is_conv(layer: Any) -> bool:
     """Returns whether a layer of a spec is a convolution."""
-    return getattr(layer, "kind", None) in CONV_KINDS
+    return layer.kind in CONV_KINDS
 
 
 def conv_layers(network: Any) -> List[Any]:
@@ -30,7 +31,7 @@ def dense_layers(network: Any) -> List[Any]:
 
 def planes_of(data: Any) -> Optional[Planes]:
     """Returns the shape of a data set's input; None if its channels are no image."""
-    shape: Optional[Sequence[int]] = getattr(data, "shape", None)
+    shape: Optional[Sequence[int]] = field_of(data, "shape")
     if shape is not None:
         channels, height, width = shape
         return Planes(height, width, channels, channels_first=True)
@@ -75,7 +76,7 @@ def geometry_of(layer: Any, entering: Planes) -> ConvGeometry:
 
 def input_scale(layer: Any) -> float:
     """Returns the factor of the weights behind a layer: 1 / (sites of a window) of an average."""
-    pool = getattr(layer, "pool", None)
+    pool = field_of(layer, "pool")
     if pool is None or pool.kind != "average":
         return 1.0
     height, width = _pair(pool.pool_size, 1, layer.kind == "conv1d")

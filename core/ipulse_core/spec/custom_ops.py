@@ -46,7 +46,7 @@ class LayerSizes(NamedTuple):
 
 def is_op(layer: Any) -> bool:
     """Returns whether a layer of a spec is a custom op."""
-    return getattr(layer, "kind", None) == "op"
+    return bool(layer.kind == "op")
 
 
 def op_layers(network: Any) -> List[Any]:
@@ -84,7 +84,7 @@ def network_problems(manifests: Mapping[str, OpManifest], spec: Any) -> List[Pro
 
 def _is_trained(manifests: Mapping[str, OpManifest], network: Any) -> bool:
     return any(
-        getattr(layer, "trainable", True)
+        layer.trainable
         and (not is_op(layer) or any(each.trainable for each in manifests[layer.op].weights))
         for layer in (*network.layers, network.readout)
     )

@@ -17,6 +17,7 @@ from ipulse_core.equations.loss import (
     equation_texts,
     names_in,
 )
+from ipulse_core.spec.kind_fields import field_of
 
 # Losses of a spiking readout.
 SPIKE_LOSSES = ("spike_count_cross_entropy", "spike_count_mse", "first_spike_cross_entropy")
@@ -33,7 +34,7 @@ DVS_GESTURE_SIDE = 128
 
 def class_count(data: Any) -> int:
     """Returns how many readout neurons the data need: one per class, or per target value."""
-    classes = getattr(data, "outputs", 0) or CLASSES.get(data.kind)
+    classes = field_of(data, "outputs") or CLASSES.get(data.kind)
     return int(data.classes if classes is None else classes)
 
 
@@ -107,8 +108,8 @@ def input_delays(network: Any) -> List[int]:
     """
     delays = []
     for index, layer in enumerate([*network.layers, network.readout]):
-        own = getattr(layer, "delay", None)  # convolutions and specs of older jobs have none
-        if getattr(layer, "delays", None) is not None:
+        own = layer.delay
+        if field_of(layer, "delays") is not None:
             own = 0
         delays.append((network.delay if index else 0) if own is None else own)
     return delays
@@ -116,14 +117,14 @@ def input_delays(network: Any) -> List[int]:
 
 def first_capacity(layer: Any) -> Optional[int]:
     """Returns the capacity that training begins with; None for one slot per neuron."""
-    capacity = getattr(layer, "capacity", None)  # convolutions have none
-    grow: Optional[int] = getattr(capacity, "grow", capacity)
+    capacity = field_of(layer, "capacity")  # convolutions have none
+    grow: Optional[int] = capacity.grow if hasattr(capacity, "grow") else capacity
     return grow
 
 
 def grows_capacity(layer: Any) -> bool:
     """Returns whether training may raise the layer's capacity."""
-    return hasattr(getattr(layer, "capacity", None), "grow")
+    return hasattr(field_of(layer, "capacity"), "grow")
 
 
 def splits_neurons(device: Any, layers: int) -> bool:
@@ -184,7 +185,7 @@ def score_name(training: Any) -> str:
 
 def first_spike_steps(spec: Any) -> float:
     """Returns the time constant of the loss first_spike_cross_entropy, in steps."""
-    constant = getattr(spec.training, "first_spike_ms", None)  # specs of 0.2.0 lack the field
+    constant = spec.training.first_spike_ms
     return (10.0 if constant is None else float(constant)) / float(spec.data.step_ms)
 
 

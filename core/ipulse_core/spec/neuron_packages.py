@@ -100,7 +100,7 @@ def signed_off(text: str) -> Tuple[str, ...]:
 
 def has_package(layer: Any) -> bool:
     """Returns whether a layer of a spec has neurons of a package."""
-    return getattr(layer, "kind", None) == "package"
+    return bool(layer.kind == "package")
 
 
 def package_layers(network: Any) -> List[Tuple[int, Any]]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any, Iterable, Iterator, List, Mapping, Optional, Tuple
 
 from ipulse_core.spec.derived_values import input_delays
+from ipulse_core.spec.kind_fields import field_of
 
 # The name of each target in messages.
 SIMULATORS = {
@@ -102,17 +103,17 @@ def _losses(network: Any, target: str, trained: Mapping[str, Any]) -> Iterator[T
                     f"{pointer}/{field}",
                     f"that neurons of {place} differ in {field}: {name} has one for a layer",
                 )
-        if getattr(layer, "delays", None) is not None:  # specs of older jobs lack it
+        if field_of(layer, "delays") is not None:
             reason = delays_left_out(network)
             if reason is None and target != "generic":
                 reason = f"{name} reads no Delay node"
             if reason is not None:
                 yield f"{pointer}/delays", f"the delays of the connections to {place}: {reason}"
-        if getattr(layer, "adaptation", None) is not None:
+        if field_of(layer, "adaptation") is not None:
             yield f"{pointer}/adaptation", f"the adaptive thresholds of {place}: {NO_ADAPTATION}"
-        if getattr(layer, "residual", ()) and target != "generic":
+        if field_of(layer, "residual") and target != "generic":
             yield f"{pointer}/residual", f"the residual addition of {place}: {name} runs chains"
-        if getattr(layer, "recurrent", False) and target not in _RECURRENT:
+        if field_of(layer, "recurrent") and target not in _RECURRENT:
             runs = (
                 "runs recurrent layers of NIR differently"
                 if target == "snntorch"
@@ -124,7 +125,7 @@ def _losses(network: Any, target: str, trained: Mapping[str, Any]) -> Iterator[T
 def delays_left_out(network: Any) -> Optional[str]:
     """Returns why NIR cannot have the delays of a network's connections, or None."""
     layers = [*network.layers, network.readout]
-    found = [getattr(layer, "delays", None) for layer in layers]
+    found = [field_of(layer, "delays") for layer in layers]
     for delays in found:
         if delays is None:
             continue
@@ -135,7 +136,7 @@ def delays_left_out(network: Any) -> Optional[str]:
             )
         if delays.per == "neuron" and not delays.rounded:
             return NO_FRACTIONS
-    if any(found) and any(getattr(layer, "residual", ()) for layer in layers):
+    if any(found) and any(field_of(layer, "residual") for layer in layers):
         return NO_ADDED_DELAYS
     return None
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any, List, Tuple
 
 from ipulse_core.spec.custom_ops import is_op
+from ipulse_core.spec.kind_fields import field_of
 from ipulse_core.spec.neuron_packages import has_package
 
 
@@ -17,8 +18,7 @@ def has_equations(layer: Any) -> bool:
     """Returns whether a layer of a spec has neurons with equations."""
     if has_package(layer):
         return False
-    # Convolutions of older jobs and dense layers lack the field.
-    return getattr(layer, "kind", None) == "equations" or getattr(layer, "neuron", None) is not None
+    return layer.kind == "equations" or field_of(layer, "neuron") is not None
 
 
 def has_own_neurons(layer: Any) -> bool:
@@ -27,8 +27,8 @@ def has_own_neurons(layer: Any) -> bool:
 
 
 def is_recurrent(layer: Any) -> bool:
-    """Returns whether a layer receives its own spikes; specs of older jobs lack the field."""
-    return bool(getattr(layer, "recurrent", False))
+    """Returns whether a layer receives its own spikes."""
+    return bool(field_of(layer, "recurrent"))
 
 
 def is_part(layer: Any) -> bool:

@@ -19,7 +19,7 @@ _MAPS = ("attributes", "engine_options", "metadata", "pvti_options")
 
 def read_spec(document: Dict[str, Any]) -> ExperimentSpec:
     """Returns a spec in its present form: attributes for fields, tuples for lists."""
-    return cast("ExperimentSpec", _part(document))
+    return cast("ExperimentSpec", read_part(document))
 
 
 def spec_document(spec: AnySpec) -> Dict[str, Any]:
@@ -28,11 +28,12 @@ def spec_document(spec: AnySpec) -> Dict[str, Any]:
     return document
 
 
-def _part(value: Any) -> Any:
+def read_part(value: Any) -> Any:
+    """Returns a part of a spec in its present form, a list of parts, or a plain value."""
     if isinstance(value, dict):
-        fields = {key: item if key in _MAPS else _part(item) for key, item in value.items()}
+        fields = {key: item if key in _MAPS else read_part(item) for key, item in value.items()}
         return _class_of(tuple(fields))(**fields)
-    return tuple(map(_part, value)) if isinstance(value, list) else value
+    return tuple(map(read_part, value)) if isinstance(value, list) else value
 
 
 @lru_cache(maxsize=None)

@@ -67,6 +67,6 @@ def _features(layers: List[Any], delay: int) -> List[str]:
             ("delays of connections", "delays"),
         )
     ]
-    own = any(getattr(layer, "delay", None) is not None for layer in layers)
+    own = any(layer.delay is not None for layer in layers)
     found.append(("delays of more than a step", delay > 1 or own))
     return [name for name, has in found if has]

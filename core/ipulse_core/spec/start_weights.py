@@ -17,6 +17,7 @@ from ipulse_core.spec.conv_layers import (
 )
 from ipulse_core.spec.custom_ops import is_op
 from ipulse_core.spec.derived_values import class_count
+from ipulse_core.spec.kind_fields import field_of
 from ipulse_core.spec.part_layers import has_own_neurons
 
 Shape = Tuple[int, ...]
@@ -36,7 +37,7 @@ PARAMETER = "_parameter_"
 def constant_of(layer: Any, name: str) -> Any:
     """Returns a constant of a layer of a spec by its name in CONSTANTS; None if it has none."""
     if name.startswith(_ADAPTATION):
-        adaptation = getattr(layer, "adaptation", None)
+        adaptation = field_of(layer, "adaptation")
         return getattr(adaptation, name[len(_ADAPTATION) :], None)
     return getattr(layer, name, None)
 
@@ -47,9 +48,9 @@ def layer_names(network: Any) -> List[str]:
 
 
 def connection_delays(network: Any) -> Dict[str, Any]:
-    """Returns the delays of connections by the name of their array; specs of older jobs lack it."""
+    """Returns the delays of connections by the name of their array."""
     layers = zip(layer_names(network), [*network.layers, network.readout])
-    found = {f"{name}{DELAYS}": getattr(layer, "delays", None) for name, layer in layers}
+    found = {f"{name}{DELAYS}": field_of(layer, "delays") for name, layer in layers}
     return {name: delays for name, delays in found.items() if delays is not None}
 
 
@@ -83,19 +84,19 @@ def start_shapes(spec: Any, of_ops: Mapping[int, Mapping[str, Shape]] = {}) -> D
     names = layer_names(network)[len(geometries) :]
     dense = [*dense_layers(network), network.readout]
     for index, (name, layer) in enumerate(zip(names, dense), start=len(geometries)):
-        neurons = getattr(layer, "neurons", None) or class_count(spec.data)
+        neurons = field_of(layer, "neurons") or class_count(spec.data)
         if is_op(layer):
             own = of_ops.get(index, {})
             shapes.update({op_weight_name(index, weight): own[weight] for weight in own})
             senders = neurons
             continue
         shapes[name] = (senders, neurons)
-        if getattr(layer, "recurrent", False):
+        if field_of(layer, "recurrent"):
             shapes[f"{name}_recurrent"] = (neurons, neurons)
         if layer.bias:
             shapes[f"{name}_bias"] = (neurons,)
         shapes.update(_parameter_shapes(name, layer, neurons))
-        delays = getattr(layer, "delays", None)  # specs of older jobs lack it
+        delays = field_of(layer, "delays")
         if delays is not None:
             shapes[f"{name}{DELAYS}"] = (senders, neurons)[: 2 if delays.per == "synapse" else 1]
         for constant in CONSTANTS:

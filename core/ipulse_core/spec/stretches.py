@@ -63,8 +63,7 @@ def delay_within(network: Any, indices: Sequence[int]) -> Union[int, Tuple[int, 
         indices: of the layers, from 0; the readout is behind the last layer.
     """
     layers = [*network.layers, network.readout]
-    # Specs of older jobs lack the field.
-    if all(getattr(layers[index], "delay", None) is None for index in indices):
+    if all(layers[index].delay is None for index in indices):
         delay: int = network.delay
         return delay
     delays = input_delays(network)

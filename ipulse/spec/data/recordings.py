@@ -12,6 +12,7 @@ from ipulse.spec.fields import Seed, StepMs, Steps, ValidationFraction
 from ipulse_core.errors import Problem
 from ipulse_core.limits import MAX_CHANNELS
 from ipulse_core.spec.derived_values import input_channels
+from ipulse_core.spec.kind_fields import field_of
 
 from .encoding import Encoding
 from .file_fields import (
@@ -109,7 +110,7 @@ def _size_problems(data: NpzData | EventsData) -> Iterator[Problem]:
         yield Problem("/shape", "inconsistent", detail)
     if data.classes == 1:
         yield Problem("/classes", "inconsistent", "1 is below the minimum of 2")
-    if data.classes and getattr(data, "outputs", 0):
+    if data.classes and field_of(data, "outputs"):
         yield Problem("/outputs", "inconsistent", "give either classes or outputs")
 
 

@@ -8,6 +8,7 @@ from ipulse_core.errors import Problem
 from ipulse_core.spec.conv_layers import conv_layers, is_conv
 from ipulse_core.spec.custom_ops import MAX_OPS, indexed_ops, op_layers, op_names
 from ipulse_core.spec.derived_values import first_capacity, spiking_layers
+from ipulse_core.spec.kind_fields import field_of
 from ipulse_core.spec.part_layers import part_layers, part_name
 from ipulse_core.spec.start_weights import constant_of
 
@@ -88,14 +89,14 @@ class NetworkSpec(StrictModel):
 
     def problems(self) -> Iterator[Problem]:
         """Yields repeated or useless entries of trainable and resets that have no effect."""
-        if not any(getattr(layer, "trainable", False) for layer in (*self.layers, self.readout)):
+        if not any(layer.trainable for layer in (*self.layers, self.readout)):
             detail = "no layer is left to train: at least one needs trainable: true"
             yield Problem("/layers", "inconsistent", detail)
         for index, name in enumerate(self.trainable):
             if name in self.trainable[:index]:
                 yield Problem(f"/trainable/{index}", "inconsistent", f"{name} is listed already")
         for index, layer in enumerate((*self.layers, self.readout)):
-            decay = getattr(layer, "decay", 0.0)
+            decay = field_of(layer, "decay")
             decays = decay if isinstance(decay, tuple) else (decay,)
             if "decay" in self.trainable and 1.0 in decays:
                 place = f"/layers/{index}" if index < len(self.layers) else "/readout"
@@ -145,7 +146,7 @@ class NetworkSpec(StrictModel):
             return
         parts = part_name(self)
         for index, each in enumerate((*self.layers, self.readout)):
-            if getattr(each, "residual", ()):
+            if field_of(each, "residual"):
                 place = f"/layers/{index}" if index < len(self.layers) else "/readout"
                 detail = f"spikes are not added in a network with {parts}: remove it"
                 yield Problem(f"{place}/residual", "unsupported", detail)

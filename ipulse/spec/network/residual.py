@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from ipulse_core.errors import Problem
+from ipulse_core.spec.kind_fields import field_of
 
 from .layers import LayerSpec
 
@@ -18,7 +19,7 @@ def residual_problems(network: NetworkSpec) -> Iterator[Problem]:
     hidden = network.layers
     for index, layer in enumerate((*hidden, network.readout)):
         place = f"/layers/{index}" if index < len(hidden) else "/readout"
-        numbers = getattr(layer, "residual", ())  # convolutions have none
+        numbers = field_of(layer, "residual")  # convolutions have none
         for at, number in enumerate(numbers):
             pointer = f"{place}/residual/{at}"
             if number >= index:

@@ -11,6 +11,7 @@ from ipulse_core.errors import Problem
 from ipulse_core.ipu import MOST_SENDERS
 from ipulse_core.spec.conv_layers import senders_of
 from ipulse_core.spec.derived_values import input_delays
+from ipulse_core.spec.kind_fields import field_of
 
 if TYPE_CHECKING:
     from ipulse.spec.experiment import ExperimentSpec
@@ -29,13 +30,13 @@ def delay_problems(spec: ExperimentSpec) -> Iterator[Problem]:
         yield Problem("/network/delay", "unsupported", detail)
         return
     layers = [*network.layers, network.readout]
-    if any(getattr(layer, "residual", ()) for layer in layers):
+    if any(field_of(layer, "residual") for layer in layers):
         limits.append("in a network with residual additions")
     arrivals = [0]  # steps after which spikes can arrive at the input and the layers
     for index, (layer, delay) in enumerate(zip(layers, input_delays(network), strict=True)):
         place = f"/network/layers/{index}" if index < len(network.layers) else "/network/readout"
-        is_own = getattr(layer, "delay", None) is not None
-        senders = [index, *getattr(layer, "residual", ())]
+        is_own = layer.delay is not None
+        senders = [index, *field_of(layer, "residual")]
         arrivals.append(delay + min(arrivals[sender] for sender in senders))
         if is_own and limits:
             detail = (
@@ -72,7 +73,7 @@ def _problems_of_connections(spec: ExperimentSpec) -> Iterator[Problem]:
     all_senders, sizes = senders_of(spec), layer_sizes(spec)
     most = MAX_SENDERS if isinstance(spec.device, CPUDevice) else MOST_SENDERS
     for index, layer in enumerate(layers):
-        delays = getattr(layer, "delays", None)  # only LIF layers and readouts have them
+        delays = field_of(layer, "delays")  # only LIF layers and readouts have them
         if delays is None:
             continue
         place = f"/network/layers/{index}" if index < len(network.layers) else "/network/readout"
@@ -80,7 +81,7 @@ def _problems_of_connections(spec: ExperimentSpec) -> Iterator[Problem]:
             detail = f"{limits[0]} connections have no delays of their own: remove it"
             yield Problem(f"{place}/delays", "unsupported", detail)
             continue
-        if getattr(layer, "delay", None) is not None:
+        if layer.delay is not None:
             detail = "the layer has delays of its connections: remove one of the two"
             yield Problem(f"{place}/delay", "inconsistent", detail)
         if 0 < spec.data.steps <= delays.longest:  # 0: as many as the data have

@@ -14,6 +14,7 @@ from ipulse_core.spec.derived_values import (
     spiking_layers,
     splits_neurons,
 )
+from ipulse_core.spec.kind_fields import field_of
 from ipulse_core.spec.single_layers import runs_layers_alone, single_layer_features
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ def problems_on_ipus(spec: ExperimentSpec, device: EmulatorDevice | IPUDevice) -
     spiking = spiking_layers(network)
     pointers = [*layers, "/network/readout"]
     for pointer, layer, neurons in zip(pointers, spiking, sizes, strict=False):
-        if getattr(layer, "policy", None) == "top" and neurons > 2:
+        if field_of(layer, "policy") == "top" and neurons > 2:
             detail = (
                 f"top compares membranes {on}, and only ids are sent between IPUs: keep layers "
                 f"whole, on at most {places} IPUs"
@@ -71,12 +72,12 @@ def _problems_of_single_layers(network: NetworkSpec) -> Iterator[Problem]:
     layers = network.layers
     places = [f"/network/layers/{index}" for index in range(len(layers))]
     for place, layer in zip([*places, "/network/readout"], [*layers, network.readout], strict=True):
-        if getattr(layer, "dropout", 0.0):
+        if field_of(layer, "dropout"):
             yield Problem(f"{place}/dropout", "unsupported", f"spikes are not dropped {hint}")
-        if getattr(layer, "standardised", False):
+        if field_of(layer, "standardised"):
             detail = f"weights are not standardised {hint}"
             yield Problem(f"{place}/standardised", "unsupported", detail)
-        if getattr(layer, "residual", ()):
+        if field_of(layer, "residual"):
             yield Problem(f"{place}/residual", "unsupported", f"layers receive one layer {hint}")
 
 
@@ -88,7 +89,7 @@ def _problems_of_adaptation(
     places = [
         (f"/network/layers/{index}" if index < hidden else "/network/readout", layer)
         for index, layer in enumerate(spiking_layers(network))
-        if getattr(layer, "adaptation", None) is not None
+        if field_of(layer, "adaptation") is not None
     ]
     for place, layer in places:
         if layer.policy == "top":

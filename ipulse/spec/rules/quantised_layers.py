@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from ipulse.spec.device import CPUDevice, IPUDevice
 from ipulse_core.errors import Problem
+from ipulse_core.spec.kind_fields import field_of
 
 if TYPE_CHECKING:
     from ipulse.spec.experiment import ExperimentSpec
@@ -21,7 +22,7 @@ def quantisation_problems(spec: ExperimentSpec) -> Iterator[Problem]:
         for pointer, layer in zip(
             [*pointers, "/network/readout"], [*network.layers, network.readout], strict=True
         )
-        if getattr(layer, "quantisation", None) is not None
+        if field_of(layer, "quantisation") is not None
     ]
     if not quantised:
         return

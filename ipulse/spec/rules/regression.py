@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ipulse_core.equations.loss import STEP_TARGET, TARGET, names_in
 from ipulse_core.errors import Problem
 from ipulse_core.spec.derived_values import REGRESSION_LOSSES, is_regression
+from ipulse_core.spec.kind_fields import field_of
 
 if TYPE_CHECKING:
     from ipulse.spec.experiment import ExperimentSpec
@@ -34,7 +35,7 @@ def _texts(loss: dict[Any, Any]) -> Iterator[str]:
 
 def regression_problems(spec: ExperimentSpec) -> Iterator[Problem]:
     """Yields a loss without what it is compared with, and a figure that there will not be."""
-    data, outputs = spec.data, getattr(spec.data, "outputs", 0)
+    data, outputs = spec.data, field_of(spec.data, "outputs")
     stopping = spec.training.early_stopping
     figure = "" if stopping is None else stopping.metric.rpartition("_")[2]
     if is_regression(spec.training):

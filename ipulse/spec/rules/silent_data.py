@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from ipulse_core.errors import Problem
 from ipulse_core.spec.encodings import earliest_step
+from ipulse_core.spec.kind_fields import field_of
 
 if TYPE_CHECKING:
     from ipulse.spec.experiment import ExperimentSpec
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 
 def silent_data_problems(spec: ExperimentSpec) -> Iterator[Problem]:
     """Yields a problem if even the largest value has its spike after the last step."""
-    encoding = getattr(spec.data, "encoding", None)
+    encoding = field_of(spec.data, "encoding")
     if encoding is None or not spec.data.steps:  # those of an upload are filled in later
         return
     earliest = earliest_step(encoding, spec.data.step_ms)

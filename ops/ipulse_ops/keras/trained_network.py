@@ -9,12 +9,13 @@ import numpy as np
 
 from ipulse_core.spec.conv_layers import CONV_KINDS
 from ipulse_core.spec.derived_values import input_delays
+from ipulse_core.spec.resolved_spec import read_part
 from ipulse_core.spec.start_weights import DELAYS
 from ipulse_core.spec.stretches import delay_within
+from ipulse_core.spec.upgrade import upgrade
 from ipulse_ops.keras.convolutions.conv_network import ConvNetwork
 from ipulse_ops.keras.convolutions.convolution import Convolution
 from ipulse_ops.keras.convolutions.trained_convolutions import (
-    namespace,
     quantisation_config,
     standardises,
     surrogate_config,
@@ -46,20 +47,31 @@ def trained_network(
     option threads.
 
     Args:
-        spec: the job's spec with all defaults, as JSON.
+        spec: the job's spec as JSON, of this or an earlier release.
         weights: the arrays of its weights.npz, by name.
         capacities: the final capacity of each spiking layer, where capacities grew.
         options: other arguments of MultiLIF, such as threads or return_membranes.
 
-    Raises ValueError if an array is missing or has another shape, or for custom ops and packages.
+    Raises ValueError if an array is missing or has another shape, or for custom ops and packages,
+    and InvalidSpec for a spec of a later release.
     """
+    return _network(upgrade(spec), weights, capacities, **options)
+
+
+def _network(
+    spec: Mapping[str, Any],
+    weights: Mapping[str, np.ndarray],
+    capacities: Sequence[Optional[int]],
+    **options: Any,
+) -> Union[MultiLIF, ConvNetwork, PartNetwork]:
+    """Create the network of a spec in its present form; a part's readout may be a hidden layer."""
     network = spec["network"]
-    if any(layer.get("kind") == "op" for layer in network["layers"]):
+    if any(layer["kind"] == "op" for layer in network["layers"]):
         raise ValueError("the network has custom ops, which run in jobs only")
-    if any(layer.get("kind") == "package" for layer in network["layers"]):
+    if any(layer["kind"] == "package" for layer in network["layers"]):
         raise ValueError("the network has neurons of a package, which run in jobs only")
     if any(map(is_equations, network["layers"])):
-        return trained_parts(spec, weights, capacities, trained_network, **options)
+        return trained_parts(spec, weights, capacities, _network, **options)
     convolutions, scale = _convolutions(spec, weights, options)
     before = len(convolutions)
     names = [f"layer_{number}" for number in range(1, len(network["layers"]) + 1)][before:]
@@ -79,13 +91,12 @@ def trained_network(
     options["standardised"] = list(map(standardises, described))
     made: Union[MultiLIF, LIFReadout]
     if len(layers) == 1 and isinstance(layers[0], LeakyReadout):
-        delays = input_delays(namespace(network))
+        delays = input_delays(read_part(network))
         made = _readout(layers[0], weights, delays[-1], **options)
     else:
-        training = spec.get("training", {})
-        options["truncate"] = training.get("truncate_steps")  # specs of older jobs lack it
+        options["truncate"] = spec["training"]["truncate_steps"]
         places = range(before, len(network["layers"]) + 1)
-        options["delay"] = delay_within(namespace(network), places)
+        options["delay"] = delay_within(read_part(network), places)
         made = _layers(network, layers, weights, names, **options)
     return ConvNetwork(convolutions, made) if convolutions else made
 
@@ -94,8 +105,8 @@ def _convolutions(
     spec: Mapping[str, Any], weights: Mapping[str, np.ndarray], options: Mapping[str, Any]
 ) -> Tuple[List[Convolution], float]:
     """Return the convolutions of a job, and the factor of the weights behind them."""
-    if not any(layer.get("kind") in CONV_KINDS for layer in spec["network"]["layers"]):
-        return [], 1.0  # specs of older jobs have less to read
+    if not any(layer["kind"] in CONV_KINDS for layer in spec["network"]["layers"]):
+        return [], 1.0
     return trained_convolutions(spec, weights, **options)
 
 
@@ -149,16 +160,16 @@ def _layer(
 
     Its trained constants are within bounds.
     """
-    spiking = described.get("kind") != "leaky"
+    spiking = described["kind"] != "leaky"
     known = {field.name for field in fields(LIF if spiking else LeakyReadout)}
     values = {key: _number(value) for key, value in described.items() if key in known}
-    values["residual"] = [number - 1 - before for number in described.get("residual", ())]
+    values["residual"] = [number - 1 - before for number in described["residual"]]
     values["neurons"] = int(weights_array(weights, name).shape[1])
-    delays = described.get("delays")
+    delays = described["delays"]
     if delays is not None:
         known = {field.name for field in fields(ConnectionDelays)}
         values["delays"] = ConnectionDelays(**{key: delays[key] for key in known})
-    adaptation = described.get("adaptation")
+    adaptation = described.get("adaptation")  # a leaky readout has none
     if adaptation is not None:
         values["adaptation_strength"] = _number(adaptation["strength"])
         values["adaptation_decay"] = _number(adaptation["decay"])

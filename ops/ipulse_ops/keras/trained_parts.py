@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
 from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Union
 
 import numpy as np
@@ -10,12 +9,12 @@ import numpy as np
 from ipulse_core.equations.neuron import read_neuron
 from ipulse_core.spec.conv_layers import CONV_KINDS, conv_geometries, hidden_sizes, scale_before
 from ipulse_core.spec.derived_values import input_delays
-from ipulse_core.spec.part_layers import has_equations
+from ipulse_core.spec.part_layers import has_equations, is_recurrent
+from ipulse_core.spec.resolved_spec import read_part
 from ipulse_core.spec.start_weights import PARAMETER
 from ipulse_ops.equations.layer_equations import LayerEquations
 from ipulse_ops.keras.convolutions.trained_convolutions import (
     layer_arrays,
-    namespace,
     surrogate_config,
     trained_convolution,
     weights_array,
@@ -36,8 +35,8 @@ def trained_parts(
 ) -> PartNetwork:
     """Create the parts of a network with equations.
 
-    The arguments are those of trained_network; options: threads. make: trained_network itself,
-    which creates the parts without equations.
+    The arguments are those of trained_network, the spec in its present form; options: threads.
+    make: creates the parts without equations from the same arguments.
 
     Raises ValueError as trained_network, and for other options.
     """
@@ -51,7 +50,7 @@ def trained_parts(
     starts: List[int] = []
     first = 0
     for at, layer in enumerate(described):
-        is_conv = layer.get("kind") in CONV_KINDS
+        is_conv = layer["kind"] in CONV_KINDS
         if not is_conv and not is_equations(layer):
             continue
         if at > first:
@@ -64,13 +63,13 @@ def trained_parts(
             parts.append(trained_convolution(spec, weights, at, **options))
         first = at + 1
     parts.append(_dense(spec, weights, capacities, make, names, first, len(names), **options))
-    delays = input_delays(namespace(network))
+    delays = input_delays(read_part(network))
     return PartNetwork(parts, [delays[at] for at in (*starts, first)], name="network_of_parts")
 
 
 def is_equations(layer: Mapping[str, Any]) -> bool:
     """Return whether a layer of a spec, as JSON, has equations."""
-    return has_equations(SimpleNamespace(**layer))
+    return has_equations(read_part(layer))
 
 
 def _dense(
@@ -93,9 +92,9 @@ def _dense(
             if key == name or key.startswith(f"{name}_"):
                 renamed[new + key[len(name) :]] = array
     delay = network["delay"] if len(own) > 1 else 0
-    if described[0].get("delay") is not None:
+    if described[0]["delay"] is not None:
         described[0] = {**described[0], "delay": 0}  # the network delays the spikes to its parts
-    scale = scale_before(namespace(spec), first)
+    scale = scale_before(read_part(spec), first)
     if scale != 1.0:
         options["input_scale"] = scale
     inner = {**network, "layers": described[:-1], "readout": described[-1], "delay": delay}
@@ -109,16 +108,16 @@ def _equations(
     threads: int = 1,
 ) -> Union[EquationsLayer, EquationsConvolution]:
     """Create hidden layer `index`, from 0."""
-    document, described = spec["network"]["layers"][index], namespace(spec)
-    neuron = read_neuron(namespace(document["neuron"]))
+    document, described = spec["network"]["layers"][index], read_part(spec)
+    neuron = read_neuron(read_part(document["neuron"]))
     name, bias = f"layer_{index + 1}", bool(document["bias"])
     layer = LayerEquations(
         neuron,
         hidden_sizes(described)[index],
         surrogate_of(surrogate_config(spec["network"])),
-        spec.get("training", {}).get("truncate_steps"),
-        bool(document.get("recurrent")),  # specs of older jobs lack this and the next
-        document.get("gate"),
+        spec["training"]["truncate_steps"],
+        is_recurrent(described.network.layers[index]),
+        document["gate"],
         document.get("filters"),
     )
     arrays = layer_arrays(weights, name, layer.recurrent, bias)

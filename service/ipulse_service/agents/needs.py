@@ -13,6 +13,7 @@ from ipulse_core import strict_json
 from ipulse_core.capabilities import COMPILER, H5PY, KERNELS, NIR, SANDBOX, SCIKIT_LEARN
 from ipulse_core.data_sets import key_of
 from ipulse_core.spec.custom_ops import op_layers
+from ipulse_core.spec.kind_fields import field_of
 from ipulse_core.spec.neuron_packages import package_names
 
 _ONLY_COMPILES = ("PRE_COMPILE", "NEVER")  # connection types that attach no device
@@ -98,7 +99,7 @@ def _software(spec: AnySpec) -> Iterator[str]:
         yield from (COMPILER, SANDBOX)
         return
     kinds = {layer.kind for layer in spec.network.layers}
-    has_equations = any(getattr(layer, "neuron", None) is not None for layer in spec.network.layers)
+    has_equations = any(field_of(layer, "neuron") is not None for layer in spec.network.layers)
     if op_layers(spec.network):
         yield from (COMPILER, SANDBOX)
     if spec.device.kind != "cpu" or has_equations or kinds & {"equations", "package"}:

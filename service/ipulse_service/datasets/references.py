@@ -20,6 +20,7 @@ from ipulse_core.spec.derived_values import (
     is_regression,
     loss_name,
 )
+from ipulse_core.spec.kind_fields import field_of
 from ipulse_core.spec.time_rounding import last_step
 from ipulse_service.datasets import removal, versions
 from ipulse_service.datasets.facts import DatasetFacts
@@ -150,7 +151,7 @@ def _classes(
     spec: ExperimentSpec, version: VersionRow, facts: DatasetFacts, problems: list[Problem]
 ) -> dict[str, Any]:
     """Returns the number of classes, and adds what does not fit to the problems."""
-    name, given = version.reference, getattr(spec.data, "classes", 0)
+    name, given = version.reference, field_of(spec.data, "classes")
     classes = given or max(2, facts.classes)
     if not facts.classes:
         detail = f"{name} has targets and no labels: use {', '.join(REGRESSION_LOSSES)}"
@@ -168,7 +169,7 @@ def _outputs(
     spec: ExperimentSpec, version: VersionRow, facts: DatasetFacts, problems: list[Problem]
 ) -> dict[str, Any]:
     """Returns the number of target values, and adds what does not fit to the problems."""
-    name, given = version.reference, getattr(spec.data, "outputs", 0)
+    name, given = version.reference, field_of(spec.data, "outputs")
     loss = loss_name(spec.training)
     found = facts.outputs or 0
     if not found:

@@ -13,6 +13,7 @@ from ipulse_ops.keras.trained_network import trained_network
 from ipulse_ops.quantisation import Quantisation, quantise
 
 SPEC: Dict[str, Any] = {
+    "version": 1,
     "network": {
         "layers": [
             {
@@ -40,7 +41,7 @@ SPEC: Dict[str, Any] = {
         "reset_on": "state",
         "reset_gradient": "mask",
         "delay": 0,
-    }
+    },
 }
 
 
@@ -75,10 +76,10 @@ def test_it_computes_what_the_network_of_the_job_computes() -> None:
 
 def test_delays_are_those_of_the_layers_or_of_the_network() -> None:
     network = {**SPEC["network"], "delay": 2}
-    assert trained_network({"network": network}, weights()).network.delays == (0, 2)
+    assert trained_network({**SPEC, "network": network}, weights()).network.delays == (0, 2)
     layers = [{**network["layers"][0], "delay": 3}]
     readout = {**network["readout"], "delay": None}
-    spec = {"network": {**network, "layers": layers, "readout": readout}}
+    spec = {**SPEC, "network": {**network, "layers": layers, "readout": readout}}
     assert trained_network(spec, weights()).network.delays == (3, 2)
 
 
@@ -95,7 +96,7 @@ def test_integers_of_standardised_weights_are_not_standardised_again() -> None:
     arrays["layer_1_recurrent"] = quantise(arrays["layer_1_recurrent"], rule).weights
     assert np.abs(arrays["layer_1"].mean(axis=0)).max() > 0.01
     layer = {**network["layers"][0], "standardised": True, "quantisation": vars(rule)}
-    found = trained_network({"network": {**network, "layers": [layer]}}, arrays)
+    found = trained_network({**SPEC, "network": {**network, "layers": [layer]}}, arrays)
     plain = trained_network(SPEC, arrays)  # the arrays are the weights in use
     np.testing.assert_array_equal(found(spikes()).membrane, plain(spikes()).membrane)
 
@@ -116,7 +117,7 @@ def test_adaptive_thresholds_are_those_of_the_spec_and_the_training() -> None:
         **SPEC["network"]["layers"][0],
         "adaptation": {"strength": [0.1] * 12, "decay": 0.9, "detach": True},
     }
-    spec = {"network": {**SPEC["network"], "layers": [layer]}}
+    spec = {**SPEC, "network": {**SPEC["network"], "layers": [layer]}}
     strength = np.linspace(-0.1, 0.5, 12, dtype=np.float32)
     arrays = {**weights(), "layer_1_adaptation_strength": strength}
     lif = trained_network(spec, arrays).network.layers[0]

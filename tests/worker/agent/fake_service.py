@@ -70,6 +70,7 @@ class FakeService(FakeRules):
         spec = {
             "version": 1,
             "network": {"layers": [{"neurons": 4}]},
+            "device": {"kind": "cpu"},
             "metadata": {"behaviour": behaviour, **{k: str(v) for k, v in options.items()}},
         }
         with self.changed:

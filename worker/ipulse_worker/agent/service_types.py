@@ -134,8 +134,7 @@ class ClaimedJob:
     @property
     def device_kind(self) -> str:
         """The kind of device that the job needs."""
-        device = self.spec.get("device") or {}
-        return str(device.get("kind", "cpu"))  # the service fills in every default
+        return str(self.spec["device"]["kind"])
 
 
 @dataclass(frozen=True)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
 from typing import Any, Dict, List, Mapping, Optional, Tuple
 
 import numpy as np
 
 from ipulse_core.spec.conv_layers import conv_geometries, conv_layers, scale_before
 from ipulse_core.spec.derived_values import input_delays
+from ipulse_core.spec.resolved_spec import read_part
 from ipulse_ops.keras.convolutions.convolution import Convolution
 from ipulse_ops.lif.conv_layer import ConvLIF
 from ipulse_ops.surrogate import surrogate_of
@@ -26,7 +26,7 @@ def trained_convolutions(
 
     Raises ValueError if an array is missing or has another shape.
     """
-    described = namespace(spec)
+    described = read_part(spec)
     count = len(conv_layers(described.network))
     delays = input_delays(described.network)[:count]
     found = [
@@ -47,7 +47,7 @@ def trained_convolution(
 
     Raises what trained_convolutions raises.
     """
-    described = namespace(spec)
+    described = read_part(spec)
     network, layer = described.network, described.network.layers[index]
     document = spec["network"]["layers"][index]
     made = Convolution(
@@ -81,7 +81,7 @@ def surrogate_config(network: Mapping[str, Any]) -> Dict[str, Any]:
 
 def quantisation_config(layer: Mapping[str, Any]) -> Optional[Dict[str, Any]]:
     """Return the fields of ipulse_ops.quantisation.Quantisation of a layer of a spec, or None."""
-    rule = layer.get("quantisation")  # specs of older jobs lack it
+    rule = layer["quantisation"]
     return None if rule is None else dict(rule)
 
 
@@ -90,7 +90,7 @@ def standardises(layer: Mapping[str, Any]) -> bool:
 
     Integers of standardised weights do not have mean 0: standardised again, they would be others.
     """
-    return bool(layer.get("standardised")) and quantisation_config(layer) is None
+    return bool(layer["standardised"]) and quantisation_config(layer) is None
 
 
 def weights_array(weights: Mapping[str, np.ndarray], name: str) -> np.ndarray:
@@ -109,10 +109,3 @@ def layer_arrays(
     """
     names = [name, *[f"{name}_recurrent"] * recurrent, *[f"{name}_bias"] * bias]
     return [weights_array(weights, each) for each in names]
-
-
-def namespace(value: Any) -> Any:
-    """Return a JSON document with its objects as namespaces and its lists as tuples."""
-    if isinstance(value, Mapping):
-        return SimpleNamespace(**{str(name): namespace(item) for name, item in value.items()})
-    return tuple(map(namespace, value)) if isinstance(value, (list, tuple)) else value

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Iterator
 from ipulse_core.equations.neuron import read_neuron
 from ipulse_core.equations.ranges import risky_divisions
 from ipulse_core.spec.derived_values import grows_capacity
+from ipulse_core.spec.kind_fields import field_of
 from ipulse_core.spec.part_layers import indexed_equations
 from ipulse_core.spec.start_weights import layer_names, start_shapes
 from ipulse_worker.runner.model.arrays_in_use import is_standardised
@@ -25,7 +26,7 @@ def warnings_of(spec: ExperimentSpec) -> Iterator[str]:
             "trains poorly: leave it out"
         )
     for number, layer in enumerate(spec.network.layers, start=1):
-        if grows_capacity(layer) and getattr(layer, "second_threshold", None) is None:
+        if grows_capacity(layer) and field_of(layer, "second_threshold") is None:
             yield (
                 f"layer {number} has a capacity and no second_threshold: every neuron carries a "
                 "gradient, but most do not fit into the capacity; set a second_threshold"

@@ -212,7 +212,7 @@ class IPU(Device):
         spec = spec_document(self.spec)
         device = dict(spec["device"])
         for name in ("connection_type", "acquire_poll_seconds", "acquire_timeout_seconds", "where"):
-            device.pop(name, None)  # specs of earlier versions have fewer
+            del device[name]
         parts = {name: spec[name] for name in ("data", "network", "training")}
         op = [file_sha256(built.library), file_sha256(built.codelets)]
         return key_of({**parts, "device": device, "op": op, "tensorflow": tf.__version__})

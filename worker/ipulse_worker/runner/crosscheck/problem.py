@@ -16,6 +16,7 @@ from ipulse_core.spec.derived_values import (
     loss_name,
     spiking_layers,
 )
+from ipulse_core.spec.kind_fields import field_of
 from ipulse_core.spec.part_layers import part_layers, part_name
 from ipulse_core.spec.start_weights import CONSTANTS, layer_names
 from ipulse_ops.lif.network import Network
@@ -119,7 +120,7 @@ def notes_of(spec: ExperimentSpec) -> Iterator[str]:
             f"the loss {loss_name(spec.training)} is not applied: gradients are those of weighted "
             "sums of membranes and spikes, whatever training.loss is"
         )
-    if any(getattr(layer, "dropout", 0.0) for layer in layers):
+    if any(field_of(layer, "dropout") for layer in layers):
         yield "no spikes are dropped by dropout, as in an evaluation"
     if any(rule_of(layer) or is_standardised(layer) for layer in layers):
         yield (
@@ -130,11 +131,11 @@ def notes_of(spec: ExperimentSpec) -> Iterator[str]:
         yield "capacities are the initial ones"
     if spec.training.second_threshold_ramp is not None:
         yield "second thresholds are the final ones, without training.second_threshold_ramp"
-    if spec.device.kind != "cpu" and getattr(spec.device, "weights_dtype", "") == "float16":
+    if spec.device.kind != "cpu" and field_of(spec.device, "weights_dtype") == "float16":
         yield "weights are float32, and device.weights_dtype is float16"
-    if getattr(spec.device, "states_dtype", "") == "float16":
+    if field_of(spec.device, "states_dtype") == "float16":
         yield "states are float32, and device.states_dtype is float16"
-    if getattr(spec.device, "ipus", 1) > 1:
+    if field_of(spec.device, "ipus") > 1:
         yield "the emulator has one IPU, whatever device.ipus is"
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from ipulse_core.data_files.directory import DataDirectory
 from ipulse_core.numbers import plain_number
+from ipulse_core.spec.kind_fields import field_of
 from ipulse_worker.runner.data import (
     delayed_recall,
     digits,
@@ -94,7 +95,7 @@ def _checked(dataset: Dataset, data: Data) -> Dataset:
 
 def _name_of(data: Data) -> str:
     """Return the data set's kind, and the name of its files if it has files."""
-    name = "" if is_uploaded(data) else getattr(data, "name", "")
+    name = "" if is_uploaded(data) else field_of(data, "name")
     return f"data set {name} ({data.kind})" if name else f"data set {data.kind}"
 
 

@@ -18,6 +18,7 @@ from ipulse_core.data_files.npz_samples import (
     spikes_in,
 )
 from ipulse_core.spec.derived_values import input_channels
+from ipulse_core.spec.kind_fields import field_of
 from ipulse_worker.runner.data.binning import Binning
 from ipulse_worker.runner.data.dataset import DataInvalid, Dataset, LoadProgress, divided, hold_out
 from ipulse_worker.runner.data.encoding import encode
@@ -41,7 +42,7 @@ def load(data: NpzData, directory: DataDirectory, progress: LoadProgress) -> Dat
         f"{file_name(data)}.npz", hint="docs/reference/data.md has the arrays that it must hold"
     )
     with opened_npz(path, KNOWN) as file:
-        targets = read_targets(path, file) if getattr(data, "outputs", 0) else None
+        targets = read_targets(path, file) if field_of(data, "outputs") else None
         arrays = {name: file.array(name) for name in file.headers if name != "targets"}
     labels = _labels(path, arrays, data) if targets is None else np.zeros(len(targets), np.int32)
     binning = Binning(

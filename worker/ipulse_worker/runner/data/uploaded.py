@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Mapping
 
 from ipulse_core.data_files.directory import DataDirectory
 from ipulse_core.data_sets import UPLOADED_FOLDER, UPLOADED_NAME
+from ipulse_core.spec.kind_fields import field_of
 
 if TYPE_CHECKING:
     from ipulse.spec import Data
@@ -21,10 +22,10 @@ def directory_of(data: Data, work_dir: Path, environment: Mapping[str, str]) -> 
 
 def is_uploaded(data: Data) -> bool:
     """Return whether a user has uploaded the data set."""
-    return getattr(data, "dataset", None) is not None
+    return field_of(data, "dataset") is not None
 
 
 def file_name(data: Data) -> str:
     """Return the name of the data set's file or folder in its directory, without a suffix."""
-    name: str = UPLOADED_NAME if is_uploaded(data) else getattr(data, "name", "")
+    name: str = UPLOADED_NAME if is_uploaded(data) else field_of(data, "name")
     return name

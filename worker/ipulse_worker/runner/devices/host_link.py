@@ -144,7 +144,7 @@ def _reads_membrane_of_spiking_readout(spec: ExperimentSpec) -> bool:
     if has_own_loss(spec.training) and MEMBRANE in read_loss(spec.training.loss).reads:
         return True
     bounds = [bound for bound in spec.training.regularisers if bound.kind == "membrane"]
-    return any(getattr(bound, "readout", False) for bound in bounds)
+    return any(bound.readout for bound in bounds)
 
 
 def _of_batch(inputs: Any) -> List[int]:

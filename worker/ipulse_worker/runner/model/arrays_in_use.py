@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Dict, Mapping, Optional
 
 import numpy as np
 
+from ipulse_core.spec.kind_fields import field_of
 from ipulse_core.spec.start_weights import (
     INTEGERS,
     SCALE,
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 def rule_of(layer: Any) -> Optional[Quantisation]:
     """Return how the weights of a layer of a spec are quantised; None if they are not."""
-    described = getattr(layer, "quantisation", None)  # specs of older jobs lack it
+    described = field_of(layer, "quantisation")
     if described is None:
         return None
     return Quantisation(described.bits, described.scale, described.power_of_two)
@@ -32,7 +33,7 @@ def rule_of(layer: Any) -> Optional[Quantisation]:
 
 def is_standardised(layer: Any) -> bool:
     """Return whether the input weights of a layer of a spec are standardised."""
-    return bool(getattr(layer, "standardised", False))  # specs of older jobs lack it
+    return bool(field_of(layer, "standardised"))
 
 
 def arrays_in_use(spec: ExperimentSpec, arrays: Mapping[str, np.ndarray]) -> Dict[str, np.ndarray]:

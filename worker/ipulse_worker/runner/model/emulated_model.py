@@ -11,6 +11,7 @@ import tensorflow as tf
 from ipulse_core.build_cache.progress import ProgressCallback, print_progress
 from ipulse_core.spec.derived_values import loss_name
 from ipulse_core.spec.device_training import DEVICE_LOSSES
+from ipulse_core.spec.kind_fields import field_of
 from ipulse_ops.direct_call import traced
 from ipulse_ops.lif.poplar.build import build, build_with
 from ipulse_ops.lif.poplar.sources import BuiltOp
@@ -132,9 +133,9 @@ def device_training(spec: ExperimentSpec) -> DeviceTraining:
     vertex = loss_vertex_of(spec)
     found = DeviceTraining(
         loss=DEVICE_LOSSES[loss_name(spec.training)] if vertex is None else "own_loss",
-        half=getattr(device, "weights_dtype", "float32") == "float16",
+        half=field_of(device, "weights_dtype") == "float16",
         half_states=has_half_states(device),
-        stochastic_rounding=getattr(device, "stochastic_rounding", False),
+        stochastic_rounding=field_of(device, "stochastic_rounding"),
         key=spec.seed & 0xFFFFFFFF,
     )
     if vertex is not None:

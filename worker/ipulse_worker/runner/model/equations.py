@@ -42,9 +42,9 @@ def equations_of(spec: ExperimentSpec, index: int) -> LayerEquations:
         neuron=read_neuron(layer.neuron),
         neurons=hidden_sizes(spec)[index],
         surrogate=surrogate_of(spec.network.surrogate),
-        truncate=getattr(spec.training, "truncate_steps", None),
+        truncate=spec.training.truncate_steps,
         recurrent=is_recurrent(layer),
-        gate=getattr(layer, "gate", None),  # specs of older jobs lack it
+        gate=layer.gate,
         filters=layer.filters if is_conv(layer) else None,
     )
 

@@ -12,6 +12,7 @@ from ipulse_core.spec.conv_layers import (
     senders_to_dense,
 )
 from ipulse_core.spec.derived_values import input_delays
+from ipulse_core.spec.kind_fields import field_of
 from ipulse_core.spec.part_layers import part_layers
 from ipulse_core.spec.stretches import Stretch, delays_to, runs_in_parts, stretches_of
 from ipulse_ops.keras import LIFReadout, MultiLIF
@@ -119,7 +120,7 @@ def _parts(
                 stretch.senders,
                 leaky_of(spec),
                 threads=threads,
-                truncate=getattr(spec.training, "truncate_steps", None),
+                truncate=spec.training.truncate_steps,
                 quantisation=rule_of(spec.network.readout),
                 standardised=is_standardised(spec.network.readout),
                 input_scale=scale,
@@ -222,7 +223,7 @@ def _backend(device: Device) -> Dict[str, Any]:
     found: Dict[str, Any] = {
         "backend": device.kind,
         "placement": placement_of(device),
-        "memory": getattr(device, "memory", "slots"),  # specs of 0.2.0 lack the field
+        "memory": field_of(device, "memory"),
     }
     if has_half_states(device):
         found["states_dtype"] = device.states_dtype
@@ -233,8 +234,8 @@ def _backend(device: Device) -> Dict[str, Any]:
 
 
 def has_half_states(device: Device) -> bool:
-    """Return whether states are float16 between steps; specs of earlier versions lack the field."""
-    return getattr(device, "states_dtype", "float32") == "float16"
+    """Return whether states are float16 between steps."""
+    return bool(field_of(device, "states_dtype") == "float16")
 
 
 def placement_of(device: IPUs) -> Placement:

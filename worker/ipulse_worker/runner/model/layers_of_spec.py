@@ -9,6 +9,7 @@ import numpy as np
 from ipulse_core.spec.derived_values import (
     class_count,
 )
+from ipulse_core.spec.kind_fields import field_of
 from ipulse_ops.lif.connection_delays import ConnectionDelays
 from ipulse_ops.lif.network import LIF, LeakyReadout
 from ipulse_ops.lif.neuron_constants import PerNeuron
@@ -63,16 +64,15 @@ def _integrator(layer: Any, neurons: int, before: int) -> Dict[str, Any]:
         "gain": layer.gain,
         "bias": layer.bias,
         "synapse_decay": None if synapse is None else per_neuron(synapse),
-        # Specs of 0.2.0 lack these fields.
-        "dropout": getattr(layer, "dropout", 0.0),
-        "residual": tuple(number - 1 - before for number in getattr(layer, "residual", ())),
+        "dropout": field_of(layer, "dropout"),
+        "residual": tuple(number - 1 - before for number in field_of(layer, "residual")),
         "delays": connection_delays_of(layer),
     }
 
 
 def connection_delays_of(layer: Any) -> Optional[ConnectionDelays]:
     """Return the delays of a layer's connections; None if they have none of their own."""
-    delays = getattr(layer, "delays", None)  # specs of older jobs lack it
+    delays = field_of(layer, "delays")
     if delays is None:
         return None
     return ConnectionDelays(delays.longest, delays.per, delays.rounded)

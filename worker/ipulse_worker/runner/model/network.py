@@ -20,6 +20,7 @@ from ipulse_core.spec.derived_values import (
     input_delays,
     spiking_layers,
 )
+from ipulse_core.spec.kind_fields import field_of
 from ipulse_core.spec.part_layers import part_layers
 from ipulse_core.spec.stretches import Stretch, delay_within
 from ipulse_ops.lif.conv_layer import ConvLIF
@@ -58,7 +59,7 @@ def initial_limits(spec: ExperimentSpec) -> LayerLimits:
         second_thresholds=tuple(
             None if second is None else per_neuron(second)
             for second in (
-                getattr(layer, "second_threshold", None) for layer in spiking_layers(spec.network)
+                field_of(layer, "second_threshold") for layer in spiking_layers(spec.network)
             )
         ),
     )
@@ -122,8 +123,7 @@ def stretch_network(
         ),
         surrogate=surrogate_of(network.surrogate),
         reset_on=network.reset_on,
-        # Specs of older jobs lack it.
-        truncate=getattr(spec.training, "truncate_steps", None),
+        truncate=spec.training.truncate_steps,
     )
 
 

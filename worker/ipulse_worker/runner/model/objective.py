@@ -112,7 +112,7 @@ class Objective:
         found: List[Any] = []
         for bound in self._regularisers:
             numbers = list(bound.layers or range(1, len(self._neurons)))
-            if getattr(bound, "readout", False):  # specs of 0.2.0 lack the field
+            if bound.readout:
                 numbers.append(len(self._neurons))
             for number in numbers:
                 found.append(self._penalty(bound, number - 1, out, mask))

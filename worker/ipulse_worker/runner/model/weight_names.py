@@ -77,7 +77,7 @@ def is_frozen(spec: ExperimentSpec, name: str, ops: Optional[CustomOps] = None) 
     if delays is not None and delays.per == "synapse":
         return True
     return any(
-        not getattr(layer, "trainable", True)
+        not layer.trainable
         and (name == layer_name or name.startswith((f"{layer_name}_", f"{layer_name}.")))
         for layer_name, layer in zip(layer_names(network), [*network.layers, network.readout])
     )

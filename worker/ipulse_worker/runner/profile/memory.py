@@ -10,6 +10,7 @@ import numpy as np
 from ipulse_core.spec.conv_layers import is_conv
 from ipulse_core.spec.custom_ops import is_op
 from ipulse_core.spec.derived_values import input_channels
+from ipulse_core.spec.kind_fields import field_of
 from ipulse_core.spec.neuron_packages import has_package
 from ipulse_core.spec.part_layers import has_equations
 from ipulse_ops.lif.cpu.native import bits_bytes
@@ -67,11 +68,11 @@ def saved_for_backward(
     all neurons. Padding of the last vectors is not counted. Convolutions of LIF neurons
     store nothing, custom ops their input and output, and equations the states of every step.
     """
-    layers = spec.network.layers
+    layers = [*spec.network.layers, spec.network.readout]
     senders = [input_channels(spec.data), *spiking_neurons(spec)]
     steps, batch = spec.data.steps, spec.training.batch_size
     device = spec.device
-    recomputes = getattr(device, "memory", "slots") == "recompute"
+    recomputes = field_of(device, "memory") == "recompute"
     membrane = 0 if recomputes else 4
     total = 0.0
     for at, (neurons, capacity, second, fraction) in enumerate(
@@ -82,7 +83,7 @@ def saved_for_backward(
             active_gradient_fractions.tolist(),
         )
     ):
-        layer: Any = layers[at] if at < len(layers) else None
+        layer: Any = layers[at]
         if is_conv(layer) and not has_equations(layer):
             continue
         if is_op(layer):  # its input and output, dense in float32

@@ -11,6 +11,7 @@ from ipulse_core.numbers import plain_number
 from ipulse_core.spec.conv_layers import conv_geometries, is_conv, senders_to_dense
 from ipulse_core.spec.custom_ops import is_op
 from ipulse_core.spec.derived_values import has_own_loss, spiking_layers
+from ipulse_core.spec.kind_fields import field_of
 from ipulse_core.spec.neuron_packages import has_package
 from ipulse_core.spec.part_layers import has_equations, is_part
 from ipulse_worker.runner.model.arrays_in_use import is_standardised, rule_of
@@ -59,7 +60,7 @@ def network(results: Results) -> Dict[str, Any]:
 def _received(name: str, layer: Any) -> Iterator[str]:
     """Yield how a layer receives other than all spikes of the layer before, by plain weights."""
     place = "The readout" if name == "readout" else f"Layer {name}"
-    residual, dropout = getattr(layer, "residual", ()), getattr(layer, "dropout", 0.0)
+    residual, dropout = field_of(layer, "residual"), field_of(layer, "dropout")
     if residual:
         numbers = " and ".join(str(number) for number in residual)
         yield f"{place} also receives the spikes of layer {numbers}."
@@ -67,10 +68,10 @@ def _received(name: str, layer: Any) -> Iterator[str]:
         yield f"{place} has standardised weights."
     if dropout:
         yield f"{place} ignores {percent(dropout, 1)} of its senders in each training sample."
-    delay = getattr(layer, "delay", None)  # specs of older jobs lack it
+    delay = layer.delay
     if delay:
         yield f"{place} receives spikes {delay:,} {'step' if delay == 1 else 'steps'} later."
-    delays = getattr(layer, "delays", None)
+    delays = field_of(layer, "delays")
     if delays is not None:
         what = "synapse has its own delay"
         if delays.per == "neuron":
@@ -86,7 +87,7 @@ def _equations(name: str, layer: Any) -> Iterator[Dict[str, Any]]:
     neuron = layer.neuron
     lines = [f"{each.name} <- {each.update}" for each in neuron.states if each.update is not None]
     lines.append(f"spike where {neuron.spike} > 0")
-    gate = getattr(layer, "gate", None)  # specs of older jobs lack it
+    gate = layer.gate
     if gate is not None:
         lines.append(f"gradient of the spike where {neuron.spike} > {plain_number(gate)}")
     lines += [f"{each.name} <- {each.reset}" for each in neuron.states if each.reset is not None]
@@ -157,7 +158,7 @@ def weight_count(results: Results, at: int) -> int:
     """Return the number of weights of a layer, including recurrent ones."""
     spec = results.spec
     geometries = conv_geometries(spec)
-    if is_op([*spec.network.layers, None][at]):
+    if is_op([*spec.network.layers, spec.network.readout][at]):
         return results.op_weights.get(at, 0)
     if at < len(geometries):
         return int(np.prod(geometries[at].weights))
@@ -165,7 +166,7 @@ def weight_count(results: Results, at: int) -> int:
     if at == len(geometries):
         before = senders_to_dense(spec)
     layers = spiking_layers(spec.network)
-    recurrent = neurons if at < len(layers) and getattr(layers[at], "recurrent", False) else 0
+    recurrent = neurons if at < len(layers) and field_of(layers[at], "recurrent") else 0
     return (before + recurrent) * neurons
 
 

@@ -6,6 +6,7 @@ from typing import Any, Dict, List, Optional, Tuple, Union
 
 import numpy as np
 
+from ipulse_core.spec.kind_fields import field_of
 from ipulse_worker.runner.profile.tile_profile import TileProfile
 from ipulse_worker.runner.report.cycles_spent import cycles_spent
 from ipulse_worker.runner.report.plots import charts
@@ -40,7 +41,7 @@ def on_tiles(results: Results) -> Optional[Dict[str, Any]]:
     profile = TileProfile(results.poplar_profile, layers=1 + len(results.spec.network.layers))
     return {
         "is_emulated": profile.is_emulated,
-        "trains_on_host": getattr(results.spec.device, "training", "host") == "host",
+        "trains_on_host": field_of(results.spec.device, "training") == "host",
         "ipus": profile.ipus,
         "drawn_ipus": MOST_MAPS,
         "tiles_per_ipu": profile.tiles_per_ipu,

@@ -110,8 +110,8 @@ def training_facts(results: Results) -> TrainingFacts:
 
 
 def _gradient_limit(spec: ExperimentSpec, layer: Optional[int]) -> Optional[str]:
-    described = None if layer is None else spec.network.layers[layer]
-    if described is not None and (is_op(described) or has_package(described)):
+    described = spec.network.readout if layer is None else spec.network.layers[layer]
+    if is_op(described) or has_package(described):
         return None
     return "gate: -0.5" if has_equations(described) else "second_threshold: 0.5"
 

@@ -18,6 +18,7 @@ from ipulse_core.spec.derived_values import (
     loss_name,
     spiking_layers,
 )
+from ipulse_core.spec.kind_fields import field_of
 from ipulse_core.spec.nir_targets import (
     NO_ADAPTATION,
     SIMULATORS,
@@ -176,7 +177,7 @@ def not_written(spec: ExperimentSpec) -> Optional[str]:
     if part_layers(spec.network):
         return f"{part_name(spec.network)} are not exported to NIR"
     layers = spiking_layers(spec.network)
-    adapts = any(getattr(layer, "adaptation", None) is not None for layer in layers)
+    adapts = any(field_of(layer, "adaptation") is not None for layer in layers)
     return NO_ADAPTATION if adapts else delays_left_out(spec.network)
 
 

@@ -22,6 +22,7 @@ import numpy as np
 from ipulse_core.spec.conv_geometry import Planes
 from ipulse_core.spec.conv_layers import conv_geometries, hidden_sizes, input_scale, planes_of
 from ipulse_core.spec.derived_values import class_count, input_channels
+from ipulse_core.spec.kind_fields import field_of
 from ipulse_core.spec.nir_targets import ONE_THRESHOLD, SMALLEST_THRESHOLD
 from ipulse_ops.lif.weight_types import rounded
 from ipulse_worker.runner.results.nir_delays import DelayNodes
@@ -116,7 +117,7 @@ class NetworkGraph:
             return np.array(np.broadcast_to(value, place.shape))
 
         decay, gain = values("decay"), np.full(place.shape, layer.gain)
-        has_synapse = getattr(layer, "synapse_decay", None) is not None
+        has_synapse = field_of(layer, "synapse_decay") is not None
         constants = NeuronConstants(
             decay=np.where(decay == 1, ALMOST_1, decay),
             synapse=values("synapse_decay") if has_synapse else None,
@@ -131,14 +132,14 @@ class NetworkGraph:
         source, weights = graph.last, self._weights(place, constants)
         first, *others = self._delays.ways(len(senders), suffix, weights)
         graph.extend(first)
-        for number in getattr(layer, "residual", ()) if self._target == "generic" else ():
+        for number in field_of(layer, "residual") if self._target == "generic" else ():
             graph.connect(senders[number - 1], f"weights_{suffix}")
         entry = self._append_neurons(graph, constants, here, suffix)
         for way in others:
             graph.join(source, way, entry)
         if place.geometry is not None and place.geometry.pool != (1, 1):
             graph.append(f"pool_{suffix}", sum_pool(place.geometry))
-        if getattr(layer, "recurrent", False) and self._target not in ("snntorch", "sinabs"):
+        if field_of(layer, "recurrent") and self._target not in ("snntorch", "sinabs"):
             size = self._planes(place.shape[0])
             loop = LayerPlace(f"{place.name}_recurrent", suffix, place.shape, size)
             graph.loop(f"recurrent_{suffix}", self._weights(loop, constants), entry)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Dict
 
 from ipulse_core.events import HeldOut, MetricEvent, Scope
+from ipulse_core.spec.kind_fields import field_of
 from ipulse_worker.runner.clock import Clock
 from ipulse_worker.runner.event_writer import METRIC_SECONDS, EventWriter, Throttle
 from ipulse_worker.runner.training.batch_schedule import BatchSchedule
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
 def held_out_samples(spec: ExperimentSpec) -> HeldOut:
     """Return which samples a training is evaluated on."""
-    held_out: HeldOut = getattr(spec.data, "judged_on", "test")
+    held_out: HeldOut = field_of(spec.data, "judged_on")
     return held_out
 
 

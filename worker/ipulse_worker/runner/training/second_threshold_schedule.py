@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Dict, List
 import numpy as np
 
 from ipulse_core.spec.derived_values import grows_capacity, spiking_layers
+from ipulse_core.spec.kind_fields import field_of
 from ipulse_ops.capacity import grown_capacity
 from ipulse_ops.training.second_threshold import RELAXATIONS, ramp, relaxed
 from ipulse_worker.runner.model.layers_of_spec import per_neuron
@@ -59,10 +60,7 @@ class SecondThresholdSchedule:
         for at, layer in enumerate(self._layers):
             if grows_capacity(layer) and metrics.dropped[at]:
                 warnings += self._grow(at, layer.capacity, step, metrics, int(max_spikes[at]))
-            if (
-                getattr(layer, "second_threshold", None) is not None
-                and not metrics.active_gradients[at]
-            ):
+            if field_of(layer, "second_threshold") is not None and not metrics.active_gradients[at]:
                 warnings += self._relax(at, step)
         return warnings
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, List, Mapping
+from typing import TYPE_CHECKING, List, Mapping, Optional, Set
 
 from ipulse_core.events import Assignment
 from ipulse_core.sandbox.bubblewrap import is_switched_off
@@ -23,7 +23,7 @@ _SUFFIXES = (".npz", ".csv", ".h5")  # of data sets that are one file
 
 def must_be_confined(assignment: Assignment, environment: Mapping[str, str]) -> bool:
     """Return whether the training must run in a sandbox: it loads custom ops on IPUs."""
-    is_on_ipus = assignment.spec.get("device", {}).get("kind") == "ipu"
+    is_on_ipus = assignment.spec["device"]["kind"] == "ipu"
     return bool(is_on_ipus and assignment.ops and not is_switched_off(environment))
 
 
@@ -32,7 +32,8 @@ def named_files(spec: ExperimentSpec, environment: Mapping[str, str]) -> List[Pa
     directory = environment.get("IPULSE_DATA")
     if not directory:
         return []
-    names = {getattr(spec.network.initial, "file", None)}
+    initial = spec.network.initial
+    names: Set[Optional[str]] = set() if initial is None else {initial.file}
     if not is_uploaded(spec.data):
         name = file_name(spec.data)
         names |= {f"{name}{suffix}" for suffix in ("", *_SUFFIXES)} if name else set()
