@@ -15,7 +15,7 @@ from ipulse_core.messages import ID
 from ipulse_core.states import JobState
 
 from .batches import BatchResult, JobSearch, JobSelection
-from .requests import JobRequest, Spec, document
+from .requests import JobRequest, Spec, document, document_of_all
 from .resources import Artifact, EventPage, Job, JobEvent, JobPage, SubmissionPlan, ValidSpec
 
 _EVERY_JOB = JobSearch()
@@ -55,7 +55,7 @@ def submit_all(jobs: Sequence[JobRequest], idempotency_key: str) -> APICall[list
         return [Job.from_json(item["job"]) for item in object_in(response)["jobs"]]
 
     headers = {**JSON_CONTENT, "Idempotency-Key": check_key(idempotency_key)}
-    content = strict_json.dumps({"jobs": [job.to_json() for job in jobs]}).encode()
+    content = document_of_all(jobs)
     return APICall("POST", "/v1/jobs:batch", read, headers=headers, content=content)
 
 

@@ -62,13 +62,13 @@ class JobRequest:
     def to_json(self) -> dict[str, Any]:
         """Return the request as JSON. Raises InvalidSpec, and InvalidInput for an unreadable file.
 
-        A wrong file is reported with its lines.
+        A wrong file is reported with its lines. Values that JSON cannot express are as they were.
         """
         if is_path(self.spec):
             file = read_spec_file(Path(self.spec))
             source = self.source or SpecSource.of_file(file)
             return replace(self, spec=_checked(file), source=source).to_json()
-        value: dict[str, Any] = {"spec": strict_json.loads(document(self.spec))}
+        value: dict[str, Any] = {"spec": _given(self.spec)}
         if self.source is not None:
             value["submitted"] = {"form": self.source.form, "text": self.source.text}
         for name in (one.name for one in fields(self)[1:-1]):
@@ -88,15 +88,34 @@ def document(spec: Spec) -> bytes:
 
     Raises InvalidSpec for values that JSON cannot express.
     """
-    if isinstance(spec, (ExperimentSpec, PoplarProgramSpec)):
-        return strict_json.dumps(given_json(spec)).encode()
-    if is_path(spec):
-        spec = _checked(read_spec_file(Path(spec)))
     try:
-        return strict_json.dumps(spec).encode()
+        return strict_json.dumps(_given(spec)).encode()
     except (TypeError, ValueError):
-        # The value is not JSON, such as NaN or an array: the parser reports its place.
-        return strict_json.dumps(given_json(parse_job_spec(spec))).encode()
+        return strict_json.dumps(_as_json(spec)).encode()
+
+
+def document_of_all(jobs: Sequence[JobRequest]) -> bytes:
+    """Return the JSON text of several requests. Raises what `JobRequest.to_json` raises."""
+    try:
+        return strict_json.dumps({"jobs": [job.to_json() for job in jobs]}).encode()
+    except (TypeError, ValueError):
+        read = [job if is_path(job.spec) else replace(job, spec=_as_json(job.spec)) for job in jobs]
+        return strict_json.dumps({"jobs": [job.to_json() for job in read]}).encode()
+
+
+def _given(spec: Spec) -> Any:
+    """Return a spec as it was given, for JSON."""
+    if isinstance(spec, (ExperimentSpec, PoplarProgramSpec)):
+        return given_json(spec)
+    return _checked(read_spec_file(Path(spec))) if is_path(spec) else spec
+
+
+def _as_json(spec: Spec) -> dict[str, Any]:
+    """Return a spec of which a value may not be JSON, such as NaN or an array.
+
+    Raises InvalidSpec with the place of that value.
+    """
+    return given_json(parse_job_spec(_given(spec)))
 
 
 def _checked(file: SpecFile) -> dict[str, Any]:

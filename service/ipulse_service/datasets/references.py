@@ -11,7 +11,6 @@ from ipulse.spec import (
     NpzData,
     Recording,
     parse_spec,
-    spec_to_json,
 )
 from ipulse_core.errors import InvalidSpec, Problem
 from ipulse_core.spec.derived_values import (
@@ -41,8 +40,10 @@ def digest_of(spec: AnySpec) -> str | None:
     return reference.removeprefix(_DIGEST) if reference and ":" in reference else None
 
 
-def resolve(transaction: Transaction, spec: AnySpec) -> AnySpec:
+def resolve(transaction: Transaction, spec: AnySpec, value: dict[str, Any]) -> AnySpec:
     """Returns the spec with the digest in place of the name, and with sizes from the data set.
+
+    `value` is the spec as JSON with every default.
 
     Raises InvalidSpec if there is no such version that is ready, or the spec does not fit it.
     """
@@ -58,11 +59,10 @@ def resolve(transaction: Transaction, spec: AnySpec) -> AnySpec:
             "dataset_kind",
             f"{version.reference} is of the kind {version.kind}; got {spec.data.kind}",
         )
-    value = spec_to_json(spec)
-    value["data"]["dataset"] = _DIGEST + version.sha256
+    data = {**value["data"], "dataset": _DIGEST + version.sha256}
     if isinstance(spec.data, (NpzData, EventsData)):
-        value["data"].update(_sizes(spec, spec.data, version, facts))
-    return parse_spec(value)
+        data.update(_sizes(spec, spec.data, version, facts))
+    return parse_spec({**value, "data": data})
 
 
 def pin(transaction: Transaction, spec: AnySpec) -> None:

@@ -9,11 +9,11 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import Any
 
-from ipulse.models.partial_json import chosen_json
 from ipulse.spec import AnySpec, ExperimentSpec, spec_to_json
 from ipulse.spec.tile_fit import check_fit, tile_fit
 from ipulse_core import strict_json
 from ipulse_core.errors import Conflict, InvalidInput, InvalidSpec, NotFound, Problem
+from ipulse_core.spec.upgrade import chosen
 from ipulse_service.agents.needs import Needs
 from ipulse_service.datasets import references
 from ipulse_service.db.engine import Database, Transaction
@@ -67,7 +67,7 @@ class Submission:
         Defaults are left out, so that another version, which has more of them, returns the same.
         """
         return {
-            "spec": chosen_json(self.resolved.spec),
+            "spec": chosen(self.resolved.value),
             **_chosen_fields(self.options),
             **_chosen_fields(self.attributes),
             **({} if self.start is None else {"start": _chosen_fields(self.start)}),
@@ -95,7 +95,7 @@ def with_data(transaction: Transaction, resolved: ResolvedSpec) -> ResolvedSpec:
 
     Raises what `references.resolve` raises.
     """
-    spec = references.resolve(transaction, resolved.spec)
+    spec = references.resolve(transaction, resolved.spec, resolved.value)
     return resolved if spec is resolved.spec else resolve(spec)
 
 
@@ -178,12 +178,12 @@ def _store(
 ) -> JobRow:
     """Stores one job; `made` has the ids of those that it may name by their pointers."""
     after = [replace(one, job_id=made.get(one.job_id, one.job_id)) for one in submission.after]
+    resolved = with_data(transaction, submission.resolved)
     file = None
     if submission.start is not None:
-        whole = with_data(transaction, submission.resolved)
-        file = starting.resolve(transaction, submission.start, whole.spec, whole.value)
-    resolved, options, attributes = submission.resolved, submission.options, submission.attributes
-    job = store_job(transaction, resolved, options, attributes, file, after)
+        file = starting.resolve(transaction, submission.start, resolved.spec, resolved.value)
+    options, attributes = submission.options, submission.attributes
+    job = _store_whole(transaction, resolved, options, attributes, file, after)
     if submission.text is not None:
         submitted_text.add(transaction, job, submission.text)
     return job
@@ -211,7 +211,6 @@ def store_job(
     resolved: ResolvedSpec,
     options: SchedulingOptions = _DEFAULT_OPTIONS,
     attributes: JobAttributes = _NO_ATTRIBUTES,
-    start: StartFile | None = None,
     after: Sequence[Dependency] = (),
 ) -> JobRow:
     """Stores a queued job and its wake-up, or a blocked one, in this transaction.
@@ -219,7 +218,19 @@ def store_job(
     Raises what `with_data`, `uploaded_files.uploaded`, `in_specs.check`, `check_fit`,
     `admission.check` and `dependencies.unmet` raise.
     """
-    resolved = with_data(transaction, resolved)
+    whole = with_data(transaction, resolved)
+    return _store_whole(transaction, whole, options, attributes, None, after)
+
+
+def _store_whole(
+    transaction: Transaction,
+    resolved: ResolvedSpec,
+    options: SchedulingOptions,
+    attributes: JobAttributes,
+    start: StartFile | None,
+    after: Sequence[Dependency],
+) -> JobRow:
+    """Stores a job with the digest of its data."""
     references.pin(transaction, resolved.spec)
     start = start or uploaded_files.uploaded(transaction, resolved.spec)
     used = in_specs.check(transaction, resolved.spec)

@@ -9,15 +9,12 @@ from typing import Any
 
 from sqlalchemy import select
 
-from ipulse.spec import (
-    AnySpec,
-    ExperimentSpec,
-    parse_spec,
-    spec_to_json,
-)
+from ipulse.spec import AnySpec, ExperimentSpec
 from ipulse_core import strict_json
 from ipulse_core.errors import Conflict, InvalidInput, InvalidSpec, Problem
+from ipulse_core.spec.resolved_spec import read_spec
 from ipulse_core.spec.start_weights import mismatches
+from ipulse_core.spec.upgrade import upgrade
 from ipulse_core.states import JobState
 from ipulse_service.db.engine import Transaction
 from ipulse_service.db.tables import events
@@ -97,12 +94,12 @@ def resolve(
 def _spec_of(parent: JobRow) -> dict[str, Any]:
     """Returns the spec of a training as JSON. Raises NothingToStartFrom for another job."""
     try:
-        # It may lack the fields of a later version, which have their defaults.
-        return spec_to_json(parse_spec(json.loads(parent.spec)))
+        spec = upgrade(json.loads(parent.spec))
     except InvalidSpec as error:
-        raise NothingToStartFrom(
-            f"the job {parent.id} trains no network, or is of a version with other specs"
-        ) from error
+        raise NothingToStartFrom(f"the job {parent.id} is of a version with other specs") from error
+    if spec["kind"] != "training":
+        raise NothingToStartFrom(f"the job {parent.id} trains no network")
+    return spec
 
 
 def checkpoint_epoch(transaction: Transaction, job: JobRow) -> int:
@@ -130,7 +127,7 @@ def _weights(
         detail = "the weights come from another job: leave this out, or start_from"
         raise InvalidInput([Problem("/network/initial", "inconsistent", detail)])
     ours = in_specs.start_shapes_of(transaction, spec)
-    theirs = in_specs.start_shapes_of(transaction, parse_spec(former))
+    theirs = in_specs.start_shapes_of(transaction, read_spec(former))
     # An op of the other job that was deleted: the worker compares the arrays.
     sentences = [] if ours is None or theirs is None else mismatches(ours, theirs)
     if sentences:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from copy import deepcopy
 from typing import Any
 
 import httpx
@@ -12,6 +13,7 @@ from sqlalchemy import update
 
 from ipulse.models.partial_json import given_json
 from ipulse.spec import ExperimentSpec, NetworkSpec, TrainingSpec
+from ipulse_core.spec import upgrade
 from ipulse_service.db import tables
 from ipulse_service.jobs import idempotency, submission
 from tests.service.http.routes.test_submission import changed, check_problem
@@ -127,6 +129,10 @@ class TestWhatIsTheSameRequest:
             "resolve",
             lambda spec: resolve(later.model_validate(given_json(spec))),
         )
+        table = deepcopy(upgrade._table())
+        table["parts"]["TrainingSpec"]["momentum"] = {"default": 0.5, "is_float": True}
+        table["parts"]["NetworkSpec"]["dales_law"] = {"default": False}
+        monkeypatch.setattr(upgrade, "_table", lambda: table)
         again = self.post(service, "neighbours", SPEC, **options)
         assert again.json()["id"] == first.json()["id"]
         assert again.headers["idempotency-replayed"] == "true"
