@@ -44,8 +44,8 @@ class JSONRequest(Request):
     async def json(self) -> Any:
         """Returns the parsed body. Raises WrongMediaType, TooLarge or InvalidJSON.
 
-        A large body is also checked here, in another thread: FastAPI checks it in the event loop,
-        where the explanation of a million errors would delay every other request.
+        A large body is read as its model here, in another thread: FastAPI reads it in the event
+        loop, where the explanation of a million errors would delay every other request.
         """
         content = await self.body()
         if len(content) > _LARGE_BYTES:
@@ -53,9 +53,7 @@ class JSONRequest(Request):
         return _parse(content)
 
     def _checked(self, content: bytes) -> Any:
-        value = _parse(content)
-        self._check(value)
-        return value
+        return self._check(_parse(content))
 
     async def _read(self, chunks: AsyncIterator[bytes]) -> bytes:
         self._check_size(int(self.headers.get("content-length", 0)))
@@ -88,8 +86,8 @@ class JSONRoute(APIRoute):
         for metadata in field.metadata:
             body = Annotated[body, metadata]
 
-        def check(value: Any) -> None:
-            validate(body, value, self.error)
+        def check(value: Any) -> Any:
+            return validate(body, value, self.error)
 
         async def handle_json(request: Request) -> Response:
             settings = cast(AppState, request.app.state.services).settings
