@@ -30,14 +30,12 @@ from .fields import Seed
 from .network.network import NetworkSpec
 from .profile import ProfileSpec
 from .rules.convolutions import convolution_problems
+from .rules.data import regression_problems, silent_data_problems
 from .rules.delays import delay_problems
 from .rules.device_training import device_training_problems
 from .rules.on_ipus import problems_on_ipus
 from .rules.parts import part_problems
-from .rules.quantised_layers import quantisation_problems
-from .rules.regression import regression_problems
-from .rules.silent_data import silent_data_problems
-from .rules.truncation import truncation_problems
+from .rules.unsupported import quantisation_problems, truncation_problems
 from .sizes import layer_sizes, weight_count
 from .training.training import TrainingSpec
 

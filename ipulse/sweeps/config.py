@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import ConfigDict, model_validator
 
 from ipulse.models import ByKind, Field, Integer, ListOf, StrictModel, Text, validate
-from ipulse.spec.rules.regression import regresses
+from ipulse.spec.rules.data import regresses
 from ipulse_core import strict_json
 from ipulse_core.errors import InvalidInput, Problem
 from ipulse_core.limits import HIGHEST_PRIORITY, LOWEST_PRIORITY

@@ -1,8 +1,9 @@
-"""The rounding error of a time k * step, by the type of the number that stands for it."""
+"""Steps of times that were rounded: the error of k * step by type, the first and the last step."""
 
 from __future__ import annotations
 
 import math
+from typing import Any
 
 # The greatest relative errors. Integers are exact, but the step is a float64. float64 and float32
 # leave room for a few operations, as a change of units or a running sum; float16 for a product of
@@ -11,6 +12,8 @@ INTEGER_ERROR = 2.0**-50
 FLOAT64_ERROR = 2.0**-40
 FLOAT32_ERROR = 2.0**-22
 FLOAT16_ERROR = 2.0**-10 + 2.0**-20
+
+FARTHEST = 2**31  # step of every time that is later
 
 
 def relative_error(kind: str) -> float:
@@ -31,3 +34,16 @@ def last_step(time: float, step: float, kind: str) -> int:
     error = relative_error(kind)
     position = time / step
     return math.floor(position + min(position * error, 0.5) + min(error, FLOAT32_ERROR))
+
+
+def earliest_step(encoding: Any, step_ms: float) -> int:
+    """Returns the earliest step in which a value in [0, 1] can have a spike, from 0.
+
+    Only the spike of log_latency takes a time that does not depend on the number of steps.
+    """
+    if encoding.kind != "log_latency":
+        return 0
+    brightest_ms = -encoding.tau_eff_ms * math.log1p(-encoding.threshold)
+    if brightest_ms > FARTHEST * step_ms:
+        return FARTHEST
+    return last_step(brightest_ms, step_ms, "float64")

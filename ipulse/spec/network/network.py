@@ -1,6 +1,6 @@
 """The network of an experiment: LIF layers, a readout, and how they are simulated."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Annotated, Literal
 
 from ipulse.models import ByKind, Field, ListOf, StrictModel, few
@@ -18,7 +18,6 @@ from .initial import InitialSpec
 from .layers import DelaySteps, LayerSpec, LeakyReadoutSpec, Readout
 from .op import OpLayerSpec
 from .package import PackageLayerSpec
-from .residual import residual_problems
 from .surrogate import SuperSpikeSpec, Surrogate
 
 MAX_LAYERS = 16
@@ -103,7 +102,7 @@ class NetworkSpec(StrictModel):
                 detail = "a decay of 1 cannot be trained: lower it, or remove decay from trainable"
                 yield Problem(f"{place}/decay", "inconsistent", detail)
         yield from self._problems_of_convolutions()
-        yield from residual_problems(self)
+        yield from _residual_problems(self)
         yield from self._problems_of_parts()
         yield from self._problems_of_ops()
         for constant, field in _OPTIONAL.items():
@@ -163,3 +162,38 @@ class NetworkSpec(StrictModel):
             if layer.op in names[MAX_OPS:]:
                 detail = f"a network has at most {MAX_OPS} different custom ops"
                 yield Problem(f"/layers/{index}/op", "out_of_range", detail)
+
+
+def _residual_problems(network: NetworkSpec) -> Iterator[Problem]:
+    """Yields numbers of layers that are too late, listed twice, or of another width."""
+    hidden = network.layers
+    for index, layer in enumerate((*hidden, network.readout)):
+        place = f"/layers/{index}" if index < len(hidden) else "/readout"
+        numbers = field_of(layer, "residual")
+        for at, number in enumerate(numbers):
+            pointer = f"{place}/residual/{at}"
+            if number >= index:
+                first = "it has no such layers" if index < 2 else f"at most {index - 1}"
+                detail = f"must be a hidden layer before the previous one: {first}; got {number}"
+                yield Problem(pointer, "inconsistent", detail)
+            elif number in numbers[:at]:
+                yield Problem(pointer, "inconsistent", f"{number} is listed already")
+            else:
+                yield from _misfits(pointer, number, index, hidden)
+
+
+def _misfits(
+    pointer: str, number: int, previous: int, hidden: Sequence[HiddenLayer]
+) -> Iterator[Problem]:
+    """Yields what keeps the spikes of layer `number` from being added to those of `previous`."""
+    layers = hidden[number - 1 : previous]
+    dense = [layer for layer in layers if isinstance(layer, LayerSpec)]
+    if len(dense) < len(layers):
+        detail = "only spikes of dense layers are added, with only dense layers between them"
+        yield Problem(pointer, "unsupported", detail)
+    elif dense[0].neurons != dense[-1].neurons:
+        detail = (
+            f"layer {number} has {dense[0].neurons:,} neurons and layer {previous} has "
+            f"{dense[-1].neurons:,}: spikes are added neuron by neuron"
+        )
+        yield Problem(pointer, "inconsistent", detail)

@@ -33,9 +33,9 @@ from ipulse_core.spec.derived_values import (
     input_delays,
     spiking_layers,
 )
-from ipulse_core.spec.encodings import earliest_step
 from ipulse_core.spec.nir_targets import losses
 from ipulse_core.spec.start_weights import constant_of
+from ipulse_core.spec.time_rounding import earliest_step
 from tests.ipulse.strategies.devices import fit_device, fit_device_training
 
 from .delays import fit_delays

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from ipulse_core.spec.derived_values import channels_per_value
-from ipulse_core.spec.encodings import earliest_step
+from ipulse_core.spec.time_rounding import earliest_step
 from ipulse_worker.runner.data.binning import Binning
 from ipulse_worker.runner.data.encoding import encode, receptive_fields
 from tests.worker.runner.specs import LinearLatency, LogLatency, PopulationCode, RateCode

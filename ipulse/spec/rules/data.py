@@ -1,4 +1,4 @@
-"""The rules between a loss that needs target values, the data and the figures that it allows."""
+"""The rules between data, time steps and loss: spikes within the steps, targets of a regression."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from ipulse_core.equations.loss import STEP_TARGET, TARGET, names_in
 from ipulse_core.errors import Problem
 from ipulse_core.spec.derived_values import REGRESSION_LOSSES, is_regression
 from ipulse_core.spec.kind_fields import field_of
+from ipulse_core.spec.time_rounding import earliest_step
 
 if TYPE_CHECKING:
     from ipulse.spec.experiment import ExperimentSpec
@@ -58,3 +59,18 @@ def regression_problems(spec: ExperimentSpec) -> Iterator[Problem]:
     if figure == "mae":
         detail = "only a regression has a mean absolute error: use a loss or an accuracy"
         yield Problem("/training/early_stopping/metric", "inconsistent", detail)
+
+
+def silent_data_problems(spec: ExperimentSpec) -> Iterator[Problem]:
+    """Yields a problem if even the largest value has its spike after the last step."""
+    encoding = field_of(spec.data, "encoding")
+    if encoding is None or not spec.data.steps:  # those of an upload are filled in later
+        return
+    earliest = earliest_step(encoding, spec.data.step_ms)
+    if earliest >= spec.data.steps:
+        detail = (
+            f"no spike falls into the time steps: with {encoding.kind} even the largest value, 1, "
+            f"has its spike in step {earliest + 1:,}. Set at least {earliest + 1:,} steps, a "
+            "longer step_ms or a shorter encoding.tau_eff_ms"
+        )
+        yield Problem("/data/steps", "no_spikes", detail)
