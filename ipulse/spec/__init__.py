@@ -1,8 +1,9 @@
 """The experiment spec: the one schema of an experiment, as pydantic models.
 
-A spec is data, never code. The command line validates it before it sends it, the service when it
-receives it, and the agent before it starts a runner. The runner reads the resolved spec, in which
-every default is written out. `ipulse spec fields` and docs/reference/spec.md show these models.
+A spec is data, never code. The command line validates it before it sends it, and the service when
+it receives it. An agent raises what the service has stored to the present form, in which every
+default is written out (`ipulse_core.spec.upgrade`), and the runner reads that. `ipulse spec fields`
+and docs/reference/spec.md show these models.
 """
 
 from .data import Data
