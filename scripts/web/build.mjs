@@ -25,7 +25,9 @@ function manifest(name) {
 
 function licenseText(name) {
   const folder = join(HERE, "node_modules", name);
-  const files = readdirSync(folder).filter((file) => LICENSES.test(file)).sort();
+  const files = readdirSync(folder)
+    .filter((file) => LICENSES.test(file))
+    .sort();
   return files.map((file) => readFileSync(join(folder, file), "utf8").replaceAll("\r\n", "\n").trim()).join("\n\n");
 }
 
@@ -39,20 +41,37 @@ const entries = [];
 for (const bundle of BUNDLES) {
   const outfile = join(folder, `${bundle}.js`);
   const { metafile } = await build({
-    entryPoints: [join(HERE, "entries", `${bundle}.js`)], outfile, bundle: true, minify: true, absWorkingDir: HERE, format: "esm", target: "es2022",
-    charset: "utf8", legalComments: "none", metafile: true, logLevel: "warning", define: { "process.env.NODE_ENV": '"production"' },
+    entryPoints: [join(HERE, "entries", `${bundle}.js`)],
+    outfile,
+    bundle: true,
+    minify: true,
+    absWorkingDir: HERE,
+    format: "esm",
+    target: "es2022",
+    charset: "utf8",
+    legalComments: "none",
+    metafile: true,
+    logLevel: "warning",
+    define: { "process.env.NODE_ENV": '"production"' },
   });
   const packages = packagesOf(metafile);
-  const notice = packages.map((name) => {
-    const { version, license } = manifest(name);
-    return `${name} ${version} (${license})\n\n${licenseText(name)}`;
-  }).join(`\n\n${"-".repeat(60)}\n\n`);
+  const notice = packages
+    .map((name) => {
+      const { version, license } = manifest(name);
+      return `${name} ${version} (${license})\n\n${licenseText(name)}`;
+    })
+    .join(`\n\n${"-".repeat(60)}\n\n`);
   writeFileSync(join(folder, `${bundle}.LICENSE.txt`), `${notice}\n`);
-  entries.push({ bundle, packages: packages.map((name) => `${name} ${manifest(name).version} ${manifest(name).license}`) });
+  entries.push({
+    bundle,
+    packages: packages.map((name) => `${name} ${manifest(name).version} ${manifest(name).license}`),
+  });
 }
 copyFileSync(join(HERE, "node_modules/uplot/dist/uPlot.min.css"), join(folder, "uplot.css"));
 for (const entry of entries) {
-  const own = readdirSync(folder).filter((file) => file.split(".")[0] === entry.bundle).sort();
+  const own = readdirSync(folder)
+    .filter((file) => file.split(".")[0] === entry.bundle)
+    .sort();
   entry.files = Object.fromEntries(own.map((file) => [file, sha256(join(folder, file))]));
 }
 if (AXE) copyFileSync(join(HERE, "node_modules/axe-core/axe.min.js"), AXE); // for tests only

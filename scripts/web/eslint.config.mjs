@@ -9,7 +9,12 @@ export default [
     languageOptions: { ecmaVersion: 2024, sourceType: "module", globals: globals.browser },
     linterOptions: { reportUnusedDisableDirectives: "error" },
     rules: {
-      "eqeqeq": "error",
+      eqeqeq: "error",
+      // White space in templates is text of the page.
+      "max-len": [
+        "error",
+        { code: 120, ignoreTemplateLiterals: true, ignoreStrings: true, ignoreRegExpLiterals: true, ignoreUrls: true },
+      ],
       "no-implicit-globals": "error",
       "no-unused-vars": ["error", { argsIgnorePattern: "^_", varsIgnorePattern: "^_" }],
       "no-var": "error",

@@ -1,6 +1,7 @@
 // The live view of a job in a notebook. Texts of a job are set as text, never as markup.
 const SERIES = ["#0969da", "#8250df", "#bf8700", "#cf222e"];
-const WIDTH = 420, HEIGHT = 120;
+const WIDTH = 420,
+  HEIGHT = 120;
 
 function element(tag, text = "", style = "") {
   const made = document.createElement(tag);
@@ -16,16 +17,28 @@ function svg(tag, attributes) {
 }
 
 function plot(state, names) {
-  const picture = svg("svg", { width: WIDTH, height: HEIGHT + 8, viewBox: `-2 -4 ${WIDTH + 4} ${HEIGHT + 8}`, role: "img" });
+  const picture = svg("svg", {
+    width: WIDTH,
+    height: HEIGHT + 8,
+    viewBox: `-2 -4 ${WIDTH + 4} ${HEIGHT + 8}`,
+    role: "img",
+  });
   const known = names.filter((name) => (state.curves[name] ?? []).some((value) => value !== null));
   const values = known.flatMap((name) => state.curves[name].filter((value) => value !== null));
-  const low = Math.min(...values), span = Math.max(...values) - low || 1;
+  const low = Math.min(...values),
+    span = Math.max(...values) - low || 1;
   const last = Math.max(state.all_epochs, 2);
   known.forEach((name, index) => {
     const points = state.curves[name]
-      .map((value, at) => value === null ? null : `${((state.epochs[at] - 1) / (last - 1)) * WIDTH},${HEIGHT - ((value - low) / span) * HEIGHT}`)
+      .map((value, at) =>
+        value === null
+          ? null
+          : `${((state.epochs[at] - 1) / (last - 1)) * WIDTH},${HEIGHT - ((value - low) / span) * HEIGHT}`,
+      )
       .filter((point) => point !== null);
-    picture.append(svg("polyline", { points: points.join(" "), fill: "none", stroke: SERIES[index], "stroke-width": 1.5 }));
+    picture.append(
+      svg("polyline", { points: points.join(" "), fill: "none", stroke: SERIES[index], "stroke-width": 1.5 }),
+    );
   });
   const box = element("div");
   box.append(picture);
@@ -42,19 +55,34 @@ function show(root, state) {
   if (/^https?:/.test(state.url)) link.href = state.url;
   link.target = "_blank";
   link.rel = "noopener";
-  head.append(link, element("span", state.state, `margin-left:.6em;border-radius:1em;padding:.05em .6em;color:#fff;background:${state.color}`));
+  head.append(
+    link,
+    element(
+      "span",
+      state.state,
+      `margin-left:.6em;border-radius:1em;padding:.05em .6em;color:#fff;background:${state.color}`,
+    ),
+  );
   const done = element("progress");
   done.max = state.all_epochs;
   done.value = state.epochs.at(-1) ?? 0;
   done.style.width = `${WIDTH}px`;
   done.setAttribute("aria-label", "epochs");
   const log = element("pre", state.log.join("\n"), "max-height:12em;overflow:auto;margin:.4em 0 0;font-size:12px");
-  root.replaceChildren(head, element("div", state.headline), done, plot(state, ["test_accuracy", "accuracy"]), plot(state, ["test_loss", "loss"]), log);
+  root.replaceChildren(
+    head,
+    element("div", state.headline),
+    done,
+    plot(state, ["test_accuracy", "accuracy"]),
+    plot(state, ["test_loss", "loss"]),
+    log,
+  );
 }
 
 // Draws over each card of this view, also over the cards that replace it, before they are painted.
 function drawOver(model) {
-  const root = element("div"), cards = `[data-ipulse-view="${model.get("place")}"]`;
+  const root = element("div"),
+    cards = `[data-ipulse-view="${model.get("place")}"]`;
   const place = () => {
     for (const card of document.querySelectorAll(cards)) {
       if (root.parentNode !== card) card.replaceChildren(root);

@@ -45,7 +45,7 @@ def keys(file: str, name: str) -> set[str]:
     text = (STATIC / file).read_text("utf-8")
     match = re.search(rf"\bconst {name} = (\{{.*?\}});", text, flags=re.DOTALL)
     assert match, f"{file} has no {name}"
-    return set(re.findall(r"(?:^|[{,])\s*(\w+): (?:\"|[A-Z])", match[1], flags=re.MULTILINE))
+    return set(re.findall(r"(?:^|[{,])\s*(\w+):\s+(?:\"|[A-Z])", match[1], flags=re.MULTILINE))
 
 
 def test_the_page_words_every_reason() -> None:

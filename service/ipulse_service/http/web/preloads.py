@@ -13,9 +13,9 @@ START = "static/app/main.js"
 ROUTES = "static/app/routes.js"
 TABS = "static/views/job/job.js"
 
-_STATIC = re.compile(r'^(?:import|export)\b[^"\n;]*"(\.[^"\n]+\.js)"', re.M)
-_ROUTE = re.compile(r'pattern: "([^"]+)".*?import\("([^"]+)"\)')
-_TAB = re.compile(r'\["(\w+)", "[^"]+", \(\) => import\("([^"]+)"\)\]')
+_STATIC = re.compile(r'^(?:import|export)\s+(?:[\w$*{},\s]+\sfrom\s+)?"(\.[^"\n]+\.js)"', re.M)
+_ROUTE = re.compile(r'pattern: "([^"]+)".*?import\("([^"]+)"\)', re.DOTALL)
+_TAB = re.compile(r'\[\s*"(\w+)",\s*"[^"]+",\s*\(\) => import\("([^"]+)"\),?\s*\]')
 _PART = re.compile(r"/:\w+(\??)")
 
 

@@ -2,14 +2,16 @@
 import { withDocument } from "./api.js";
 
 /* global SwaggerUIBundle */ // of its own script
-withDocument((openapi, place) => SwaggerUIBundle({
-  spec: openapi,
-  domNode: place,
-  deepLinking: true,
-  validatorUrl: null,
-  defaultModelsExpandDepth: 0,
-  requestInterceptor: (request) => {
-    request.headers["x-ipulse-page"] = "1";
-    return request;
-  },
-}));
+withDocument((openapi, place) =>
+  SwaggerUIBundle({
+    spec: openapi,
+    domNode: place,
+    deepLinking: true,
+    validatorUrl: null,
+    defaultModelsExpandDepth: 0,
+    requestInterceptor: (request) => {
+      request.headers["x-ipulse-page"] = "1";
+      return request;
+    },
+  }),
+);

@@ -17,8 +17,19 @@ export function element(kind, attributes = {}, ...children) {
 /** An error message with the problems and their places in the input. */
 export function complaint(error) {
   const places = (error.errors ?? []).map((problem) =>
-    element("li", {}, problem.pointer ? element("code", {}, problem.pointer) : null, problem.pointer ? " " : "", problem.detail));
-  return element("div.complaint", { role: "alert" }, element("p", {}, error.message),
+    element(
+      "li",
+      {},
+      problem.pointer ? element("code", {}, problem.pointer) : null,
+      problem.pointer ? " " : "",
+      problem.detail,
+    ),
+  );
+  return element(
+    "div.complaint",
+    { role: "alert" },
+    element("p", {}, error.message),
     places.length ? element("ul", {}, places) : null,
-    error.requestId ? element("p.soft", {}, `request ${error.requestId}`) : null);
+    error.requestId ? element("p.soft", {}, `request ${error.requestId}`) : null,
+  );
 }

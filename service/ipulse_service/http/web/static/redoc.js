@@ -3,7 +3,12 @@ import { withDocument } from "./api.js";
 
 // ReDoc names a logo on another host. The page's policy would refuse it with an error in the console.
 const { get, set } = Object.getOwnPropertyDescriptor(HTMLImageElement.prototype, "src");
-Object.defineProperty(HTMLImageElement.prototype, "src", { get, set(url) { if (isOurs(url)) set.call(this, url); } });
+Object.defineProperty(HTMLImageElement.prototype, "src", {
+  get,
+  set(url) {
+    if (isOurs(url)) set.call(this, url);
+  },
+});
 HTMLImageElement.prototype.setAttribute = function (name, value) {
   if (name !== "src" || isOurs(value)) Element.prototype.setAttribute.call(this, name, value);
 };

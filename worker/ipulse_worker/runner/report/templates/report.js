@@ -8,8 +8,7 @@
   const INTEGERS = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000, 50000, 100000];
 
   /** Returns a colour of the style sheet. @param {string} name */
-  const colour = (name) =>
-    getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
+  const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
 
   /** Returns the colour of a kind of series: s3, test, train. @param {string} kind */
   const strokeOf = (kind) => colour({ train: "c0", test: "c1" }[kind] ?? kind.replace("s", "c"));
@@ -110,8 +109,11 @@
       this.plot?.destroy();
       const positive = (v) => (this.isLog && v <= 0 ? null : v);
       const axis = {
-        stroke: colour("soft"), font: FONT, labelFont: FONT,
-        grid: { stroke: colour("grid"), width: 1 }, ticks: { show: false },
+        stroke: colour("soft"),
+        font: FONT,
+        labelFont: FONT,
+        grid: { stroke: colour("grid"), width: 1 },
+        ticks: { show: false },
       };
       this.plot = new uPlot(
         {
@@ -124,14 +126,22 @@
             y: this.isLog ? { distr: 3 } : { range: () => y_range },
           },
           axes: [
-            { ...axis, label: this.data.x_label, labelSize: 20, size: 26, incrs: whole ? INTEGERS : undefined,
-              grid: { show: false } },
+            {
+              ...axis,
+              label: this.data.x_label,
+              labelSize: 20,
+              size: 26,
+              incrs: whole ? INTEGERS : undefined,
+              grid: { show: false },
+            },
             { ...axis, size: 50, values: (_, ticks) => ticks.map((v) => (v === null ? "" : format(v))) },
           ],
           series: [
             {},
             ...series.map(({ name, kind, values }) => ({
-              label: name, stroke: strokeOf(kind), width: kind === "train" ? 1.5 : 2,
+              label: name,
+              stroke: strokeOf(kind),
+              width: kind === "train" ? 1.5 : 2,
               dash: kind === "train" ? [5, 4] : undefined,
               points: { show: values.length === 1, size: 7, fill: strokeOf(kind) },
             })),
@@ -195,7 +205,13 @@
     }
   }
 
-  const VIEWS = [["overview", "Job"], ["log", "Log"], ["profile", "Profile"], ["config", "Config"], ["compare", "Compare"]];
+  const VIEWS = [
+    ["overview", "Job"],
+    ["log", "Log"],
+    ["profile", "Profile"],
+    ["config", "Config"],
+    ["compare", "Compare"],
+  ];
 
   /** Links to the job's views, if the service shows this report. A frame asks the page to go there. */
   const links = () => {

@@ -13,7 +13,9 @@ class Login extends LitElement {
     this.onHash = () => this.trade();
   }
 
-  createRenderRoot() { return this; }
+  createRenderRoot() {
+    return this;
+  }
 
   connectedCallback() {
     super.connectedCallback();
@@ -37,7 +39,10 @@ class Login extends LitElement {
       await signIn({ code });
       this.leave();
     } catch (error) {
-      this.why = error.status === 401 ? "This link has been used or is older than ten minutes. `ipulse open` makes a new one." : error.message;
+      this.why =
+        error.status === 401
+          ? "This link has been used or is older than ten minutes. `ipulse open` makes a new one."
+          : error.message;
       this.isTrading = false;
     }
   }

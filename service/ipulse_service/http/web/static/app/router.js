@@ -13,12 +13,15 @@ const listeners = new Set();
 
 /** @param {string} pattern "/jobs/:id/:tab?" */
 function compiled(pattern) {
-  const parts = pattern.split("/").slice(1).map((part) => {
-    if (!part.startsWith(":")) return `/${part}`;
-    const isOptional = part.endsWith("?");
-    const group = `/(?<${part.slice(1, isOptional ? -1 : undefined)}>[^/]+)`;
-    return isOptional ? `(?:${group})?` : group;
-  });
+  const parts = pattern
+    .split("/")
+    .slice(1)
+    .map((part) => {
+      if (!part.startsWith(":")) return `/${part}`;
+      const isOptional = part.endsWith("?");
+      const group = `/(?<${part.slice(1, isOptional ? -1 : undefined)}>[^/]+)`;
+      return isOptional ? `(?:${group})?` : group;
+    });
   return new RegExp(`^${parts.join("")}/?$`);
 }
 
@@ -31,7 +34,9 @@ export function current() {
   for (const { entry, expression } of table) {
     const match = expression.exec(pathname);
     if (match) {
-      const params = Object.fromEntries(Object.entries(match.groups ?? {}).map(([name, text]) => [name, text && decoded(text)]));
+      const params = Object.fromEntries(
+        Object.entries(match.groups ?? {}).map(([name, text]) => [name, text && decoded(text)]),
+      );
       return { path: pathname, params, query, entry };
     }
   }
@@ -84,7 +89,13 @@ export function updateQuery(changes, { push = false } = {}) {
 
 /** A query string in which the characters of searches stay legible. */
 function readable(query) {
-  return query.toString().replaceAll("%3A", ":").replaceAll("%2C", ",").replaceAll("%2F", "/").replaceAll("%28", "(").replaceAll("%29", ")");
+  return query
+    .toString()
+    .replaceAll("%3A", ":")
+    .replaceAll("%2C", ",")
+    .replaceAll("%2F", "/")
+    .replaceAll("%28", "(")
+    .replaceAll("%29", ")");
 }
 
 /** Links of older versions (`#/jobs/ID`) lead to the same view. */
@@ -100,10 +111,25 @@ function todays(hash) {
 }
 
 function isOurs(link, event) {
-  return link && !event.defaultPrevented && event.button === 0 && !event.metaKey && !event.ctrlKey && !event.shiftKey && !event.altKey
-    && link.origin === location.origin && !link.target && !link.hasAttribute("download")
-    && !/^\/(v1|web|docs|redoc|openapi\.json)(\/|$)/.test(link.pathname)
-    && !(link.hash && link.pathname === location.pathname && link.search === location.search && !link.hash.startsWith("#/"));
+  return (
+    link &&
+    !event.defaultPrevented &&
+    event.button === 0 &&
+    !event.metaKey &&
+    !event.ctrlKey &&
+    !event.shiftKey &&
+    !event.altKey &&
+    link.origin === location.origin &&
+    !link.target &&
+    !link.hasAttribute("download") &&
+    !/^\/(v1|web|docs|redoc|openapi\.json)(\/|$)/.test(link.pathname) &&
+    !(
+      link.hash &&
+      link.pathname === location.pathname &&
+      link.search === location.search &&
+      !link.hash.startsWith("#/")
+    )
+  );
 }
 
 export function start() {

@@ -6,7 +6,10 @@ import { said } from "../parts/said.js";
 
 /** @type {Promise<void> | null} */
 let asking = null;
-/** @type {Promise<{name: string, role: string, expires_at: string | null, submit_code: boolean, version: string}> | null} */
+/**
+ * @type {Promise<{name: string, role: string, expires_at: string | null, submit_code: boolean, version: string}> |
+ * null}
+ */
 let person = null;
 
 /** Trades a one-time code or a token for the session cookie. @param {{code: string} | {token: string}} proof */
@@ -45,7 +48,10 @@ export function tokenForm(done, why = "") {
       await signIn({ token: field.value.trim() });
       done();
     } catch (error) {
-      answer.textContent = error.status === 401 ? "The service does not accept this token. It may have expired or been revoked; ipulse token create makes another." : error.message;
+      answer.textContent =
+        error.status === 401
+          ? "The service does not accept this token. It may have expired or been revoked; ipulse token create makes another."
+          : error.message;
       field.select();
     } finally {
       form.elements.send.disabled = false;
@@ -66,7 +72,9 @@ export function tokenForm(done, why = "") {
 
 session.renew = () => {
   if (location.pathname === "/login") return Promise.reject(new Error("not signed in"));
-  asking ??= ask().finally(() => { asking = null; });
+  asking ??= ask().finally(() => {
+    asking = null;
+  });
   return asking;
 };
 
@@ -78,8 +86,10 @@ async function ask() {
     await new Promise(() => {}); // the page is left
   }
   for (;;) {
-    const isDone = await openDialog((close) => tokenForm(() => close(true), "Your session has ended. Sign in again; nothing that you wrote is lost."),
-      { label: "Sign in" });
+    const isDone = await openDialog(
+      (close) => tokenForm(() => close(true), "Your session has ended. Sign in again; nothing that you wrote is lost."),
+      { label: "Sign in" },
+    );
     if (isDone) return;
   }
 }

@@ -15,10 +15,19 @@ const LINKS = [
   { nav: "datasets", href: "/datasets", words: "Data sets", icon: "datasets" },
   { nav: "devices", href: "/devices", words: "Devices", icon: "devices" },
 ];
-const THEMES = [["auto", "As the system"], ["light", "Light"], ["dark", "Dark"]];
+const THEMES = [
+  ["auto", "As the system"],
+  ["light", "Light"],
+  ["dark", "Dark"],
+];
 
 class Shell extends LitElement {
-  static properties = { route: { state: true }, failed: { state: true }, theme: { state: true }, person: { state: true } };
+  static properties = {
+    route: { state: true },
+    failed: { state: true },
+    theme: { state: true },
+    person: { state: true },
+  };
 
   constructor() {
     super();
@@ -33,20 +42,27 @@ class Shell extends LitElement {
     addEventListener("signed-in", () => this.greet());
   }
 
-  createRenderRoot() { return this; }
+  createRenderRoot() {
+    return this;
+  }
 
-  async greet() { this.person = await who().catch(() => null); }
+  async greet() {
+    this.person = await who().catch(() => null);
+  }
 
   /** Shows the view of a route; a view that is shown already gets the new route. */
   async go(route, how) {
     const { tag, load } = route.entry;
     if (route.entry.tag !== "ip-login" && !this.person) this.greet();
     this.asked = route;
-    const failed = await load().then(() => null, (error) => error);
+    const failed = await load().then(
+      () => null,
+      (error) => error,
+    );
     if (this.asked !== route) return; // another view was asked for meanwhile
     this.failed = failed;
     this.route = route;
-    if (this.shown?.localName !== tag || how === "push" && this.shown.route?.path !== route.path) {
+    if (this.shown?.localName !== tag || (how === "push" && this.shown.route?.path !== route.path)) {
       const isNew = this.shown?.localName !== tag;
       if (isNew) this.shown = document.createElement(tag);
       await this.updateComplete;
@@ -66,7 +82,9 @@ class Shell extends LitElement {
     try {
       if (theme === "auto") localStorage.removeItem("ipulse-theme");
       else localStorage.setItem("ipulse-theme", theme);
-    } catch { /* the theme holds for this tab */ }
+    } catch {
+      /* the theme holds for this tab */
+    }
     themeChosen();
   }
 
@@ -78,9 +96,13 @@ class Shell extends LitElement {
   render() {
     const nav = this.route?.entry.nav;
     if (this.route?.entry.tag === "ip-login") return html`<main id="main" tabindex="-1">${this.shown}</main>`;
-    const link = (one, extra = "") => html`<a class=${extra} href=${one.href} aria-current=${nav === one.nav ? "page" : nothing}>${icon(one.icon)}<span>${one.words}</span></a>`;
+    const link = (one, extra = "") =>
+      html`<a class=${extra} href=${one.href} aria-current=${nav === one.nav ? "page" : nothing}>${icon(one.icon)}<span>${one.words}</span></a>`;
     return html`
-      <a class="skip" href="#main" @click=${(event) => { event.preventDefault(); this.querySelector("main").focus(); }}>Skip to content</a>
+      <a class="skip" href="#main" @click=${(event) => {
+        event.preventDefault();
+        this.querySelector("main").focus();
+      }}>Skip to content</a>
       <header class="top">
         <a class="brand" href="/jobs"><img src="/web/icon.svg" alt="" width="22" height="22">IPUlse</a>
         <nav class="pages" aria-label="Pages">
@@ -88,16 +110,28 @@ class Shell extends LitElement {
           ${link({ nav: "new", href: "/new", words: "New job", icon: "plus" }, "new")}
         </nav>
         <div class="tools">
-          ${menu(icon("help"), [
-            { words: "Keyboard shortcuts", act: showKeys },
-            { words: "HTTP API", href: "/docs" },
-            { words: `IPUlse ${this.person?.version}`, isText: true, isHidden: !this.person },
-          ], { name: "Help", kind: "ghost icon", key: this })}
-          ${menu(icon("user"), [
-            ...THEMES.map(([theme, words]) => ({ words: `Theme: ${words.toLowerCase()}`, act: () => this.setTheme(theme), isChecked: theme === this.theme })),
-            { words: "Tokens", href: "/settings/tokens", isHidden: this.person?.role !== "owner" },
-            { words: "Sign out", act: () => this.signOut() },
-          ], { name: "Account", kind: "ghost icon", key: this })}
+          ${menu(
+            icon("help"),
+            [
+              { words: "Keyboard shortcuts", act: showKeys },
+              { words: "HTTP API", href: "/docs" },
+              { words: `IPUlse ${this.person?.version}`, isText: true, isHidden: !this.person },
+            ],
+            { name: "Help", kind: "ghost icon", key: this },
+          )}
+          ${menu(
+            icon("user"),
+            [
+              ...THEMES.map(([theme, words]) => ({
+                words: `Theme: ${words.toLowerCase()}`,
+                act: () => this.setTheme(theme),
+                isChecked: theme === this.theme,
+              })),
+              { words: "Tokens", href: "/settings/tokens", isHidden: this.person?.role !== "owner" },
+              { words: "Sign out", act: () => this.signOut() },
+            ],
+            { name: "Account", kind: "ghost icon", key: this },
+          )}
         </div>
       </header>
       <main id="main" tabindex="-1">${this.failed ? problem(this.failed, () => location.reload()) : this.shown}</main>`;

@@ -6,7 +6,12 @@ const SKELETON_AFTER = 150; // ms; a fast answer shows no skeleton
 
 /** A view of the page; see `load`, `view` and `heading`. */
 export class View extends LitElement {
-  static properties = { route: { attribute: false }, data: { state: true }, error: { state: true }, isSlow: { state: true } };
+  static properties = {
+    route: { attribute: false },
+    data: { state: true },
+    error: { state: true },
+    isSlow: { state: true },
+  };
   /** Milliseconds between quiet reloads while the page is visible; 0: none. */
   static poll = 0;
   /** The same while the page is hidden, so that the title of the tab keeps up; 0: none. */
@@ -25,21 +30,33 @@ export class View extends LitElement {
   }
 
   /** Aborted when the view goes. */
-  get signal() { return this.leaving.signal; }
+  get signal() {
+    return this.leaving.signal;
+  }
 
   /** Returns the data of the view. @param {import("./router.js").Route} _route @param {AbortSignal} _signal */
-  async load(_route, _signal) { return {}; }
+  async load(_route, _signal) {
+    return {};
+  }
 
   /** The template of the view. @param {any} _data @returns {unknown} */
-  view(_data) { return nothing; }
+  view(_data) {
+    return nothing;
+  }
 
   /** The title of the tab, before " · IPUlse". @param {any} _data @returns {string} */
-  heading(_data) { return this.route.entry.title ?? ""; }
+  heading(_data) {
+    return this.route.entry.title ?? "";
+  }
 
   /** What decides whether a change of the address loads the data again. */
-  loadKey(route) { return route.path; }
+  loadKey(route) {
+    return route.path;
+  }
 
-  createRenderRoot() { return this; }
+  createRenderRoot() {
+    return this;
+  }
 
   connectedCallback() {
     super.connectedCallback();
@@ -67,7 +84,9 @@ export class View extends LitElement {
 
   /** Loads again after the address has changed; keeps what is shown until the answer. */
   async renew() {
-    const slow = setTimeout(() => { this.isSlow = true; }, SKELETON_AFTER);
+    const slow = setTimeout(() => {
+      this.isSlow = true;
+    }, SKELETON_AFTER);
     await this.reload();
     clearTimeout(slow);
     this.isSlow = false;
@@ -76,7 +95,7 @@ export class View extends LitElement {
   /** Loads again quietly. */
   async reload() {
     this.loading?.abort();
-    const mine = this.loading = new AbortController();
+    const mine = (this.loading = new AbortController());
     const signal = AbortSignal.any([mine.signal, this.signal]);
     try {
       const data = await this.load(this.route, signal);
@@ -103,10 +122,14 @@ export class View extends LitElement {
   }
 
   /** The heading of a view that shows none of its own yet. */
-  get hiddenHeading() { return html`<h1 class="visually-hidden">${this.route?.entry.title ?? "IPUlse"}</h1>`; }
+  get hiddenHeading() {
+    return html`<h1 class="visually-hidden">${this.route?.entry.title ?? "IPUlse"}</h1>`;
+  }
 
   /** Shown while the first answer takes long. */
-  waiting() { return skeleton(); }
+  waiting() {
+    return skeleton();
+  }
 
   /** @param {Error} error */
   failure(error) {
@@ -114,5 +137,7 @@ export class View extends LitElement {
   }
 
   /** Shown above data that could not be loaded again. */
-  stale(error) { return html`<p class="stale" role="status">Reconnecting; the data below may be old. ${error.message}</p>`; }
+  stale(error) {
+    return html`<p class="stale" role="status">Reconnecting; the data below may be old. ${error.message}</p>`;
+  }
 }

@@ -1,6 +1,9 @@
 // Points of curves that the service has merged into buckets.
 
-/** @typedef {{x: number[], last: (number | null)[], min: (number | null)[], max: (number | null)[], n: number[]}} Buckets */
+/**
+ * @typedef {{x: number[], last: (number | null)[], min: (number | null)[], max: (number | null)[], n: number[]}}
+ * Buckets
+ */
 
 /**
  * The line through buckets: the extremes of a bucket are on it, so that an outlier shows at any zoom.
@@ -27,11 +30,19 @@ export function lineOf({ x, last, min, max, n }, scale = 1) {
 /** Whether points were merged. @param {Buckets} buckets */
 export const isMerged = ({ n }) => n.some((count) => count > 1);
 
-/** The overview with the finer points of a part in its place. @param {Buckets} whole @param {Buckets | undefined} part */
+/**
+ * The overview with the finer points of a part in its place.
+ * @param {Buckets} whole
+ * @param {Buckets | undefined} part
+ */
 export function withPart(whole, part, from, to) {
   if (!part?.x.length) return whole;
   const keep = (test) => whole.x.map((value, index) => (test(value) ? index : -1)).filter((index) => index >= 0);
   const [left, right] = [keep((value) => value < from), keep((value) => value > to)];
-  const joined = (name) => [...left.map((index) => whole[name][index]), ...part[name], ...right.map((index) => whole[name][index])];
+  const joined = (name) => [
+    ...left.map((index) => whole[name][index]),
+    ...part[name],
+    ...right.map((index) => whole[name][index]),
+  ];
   return { x: joined("x"), last: joined("last"), min: joined("min"), max: joined("max"), n: joined("n") };
 }

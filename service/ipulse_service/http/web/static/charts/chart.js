@@ -2,10 +2,32 @@
 import { LitElement, html, nothing } from "../vendor.js";
 import { onTheme } from "../lib/theme.js";
 
-const NAMES = ["ink", "soft", "hair", "grid", "card", "panel", "c0", "c1", "s1", "s2", "s3", "s4", "s5", "s6", "s7", "s8"];
+const NAMES = [
+  "ink",
+  "soft",
+  "hair",
+  "grid",
+  "card",
+  "panel",
+  "c0",
+  "c1",
+  "s1",
+  "s2",
+  "s3",
+  "s4",
+  "s5",
+  "s6",
+  "s7",
+  "s8",
+];
 
 class Chart extends LitElement {
-  static properties = { option: { attribute: false }, label: {}, events: { attribute: false }, failed: { state: true } };
+  static properties = {
+    option: { attribute: false },
+    label: {},
+    events: { attribute: false },
+    failed: { state: true },
+  };
 
   constructor() {
     super();
@@ -17,7 +39,9 @@ class Chart extends LitElement {
     this.failed = null;
   }
 
-  createRenderRoot() { return this; }
+  createRenderRoot() {
+    return this;
+  }
 
   connectedCallback() {
     super.connectedCallback();
@@ -25,7 +49,9 @@ class Chart extends LitElement {
   }
 
   firstUpdated() {
-    this.seen = new IntersectionObserver((entries) => entries.some((entry) => entry.isIntersecting) && this.begin(), { rootMargin: "200px" });
+    this.seen = new IntersectionObserver((entries) => entries.some((entry) => entry.isIntersecting) && this.begin(), {
+      rootMargin: "200px",
+    });
     this.seen.observe(this.box);
   }
 
@@ -38,7 +64,9 @@ class Chart extends LitElement {
     this.chart = null;
   }
 
-  get box() { return /** @type {HTMLElement} */ (this.querySelector(".chart-box")); }
+  get box() {
+    return /** @type {HTMLElement} */ (this.querySelector(".chart-box"));
+  }
 
   async begin() {
     this.seen.disconnect();
@@ -60,9 +88,15 @@ class Chart extends LitElement {
     if (!this.chart) return;
     const style = getComputedStyle(document.documentElement);
     const colors = Object.fromEntries(NAMES.map((name) => [name, style.getPropertyValue(`--${name}`).trim()]));
-    this.chart.setOption({
-      animation: false, textStyle: { fontFamily: getComputedStyle(document.body).fontFamily, color: colors.soft }, aria: { enabled: true }, ...this.option(colors),
-    }, { notMerge: true });
+    this.chart.setOption(
+      {
+        animation: false,
+        textStyle: { fontFamily: getComputedStyle(document.body).fontFamily, color: colors.soft },
+        aria: { enabled: true },
+        ...this.option(colors),
+      },
+      { notMerge: true },
+    );
   }
 
   updated(changed) {
@@ -78,7 +112,11 @@ customElements.define("ip-chart", Chart);
 
 /** Text of a tooltip; canvas, since HTML tooltips need inline styles. */
 export const tooltip = (colors) => ({
-  renderMode: "richText", confine: true, backgroundColor: colors.card, borderColor: colors.hair, textStyle: { color: colors.ink, fontSize: 13 },
+  renderMode: "richText",
+  confine: true,
+  backgroundColor: colors.card,
+  borderColor: colors.hair,
+  textStyle: { color: colors.ink, fontSize: 13 },
 });
 
 /** The option of a chart of a view: the same object while `key` is the same, so that a poll does not undo a brush. */

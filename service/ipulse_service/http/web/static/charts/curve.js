@@ -11,13 +11,24 @@ const HEIGHT = 220;
 const groups = new Map(); // name -> charts with linked zoom
 
 /**
- * @typedef {{id: string, label: string, color: string, x: ArrayLike<number>, y: ArrayLike<number | null>, dash?: number[], faint?: boolean, points?: boolean,
- * low?: (number | null)[], high?: (number | null)[], owner?: string}} Curve `low`, `high`: a band at the same x; `owner`: the curve that it belongs to */
+ * @typedef {{id: string, label: string, color: string, x: ArrayLike<number>, y: ArrayLike<number | null>, dash?:
+ * number[], faint?: boolean, points?: boolean,
+ * low?: (number | null)[], high?: (number | null)[], owner?: string}} Curve `low`, `high`: a band at the same x;
+ * `owner`: the curve that it belongs to */
 
 class CurveChart extends LitElement {
   static properties = {
-    series: { attribute: false }, x: { attribute: false }, name: { attribute: false }, unit: { attribute: false }, log: { attribute: false },
-    smooth: { attribute: false }, group: {}, at: { state: true }, isZoomed: { state: true }, hasTable: { state: true }, spoken: { state: true },
+    series: { attribute: false },
+    x: { attribute: false },
+    name: { attribute: false },
+    unit: { attribute: false },
+    log: { attribute: false },
+    smooth: { attribute: false },
+    group: {},
+    at: { state: true },
+    isZoomed: { state: true },
+    hasTable: { state: true },
+    spoken: { state: true },
   };
 
   constructor() {
@@ -37,7 +48,9 @@ class CurveChart extends LitElement {
     this.hidden_ = new Set();
   }
 
-  createRenderRoot() { return this; }
+  createRenderRoot() {
+    return this;
+  }
 
   connectedCallback() {
     super.connectedCallback();
@@ -55,19 +68,31 @@ class CurveChart extends LitElement {
   }
 
   firstUpdated() {
-    this.resized = new ResizeObserver(() => this.plot && this.width !== this.plot.width && this.plot.setSize({ width: this.width, height: HEIGHT }));
+    this.resized = new ResizeObserver(
+      () => this.plot && this.width !== this.plot.width && this.plot.setSize({ width: this.width, height: HEIGHT }),
+    );
     this.resized.observe(this.box);
   }
 
-  get box() { return this.querySelector(".curve-box"); }
+  get box() {
+    return this.querySelector(".curve-box");
+  }
 
-  get width() { return Math.max(200, this.box.clientWidth); }
+  get width() {
+    return Math.max(200, this.box.clientWidth);
+  }
 
-  get shown() { return this.series.filter((one) => !this.hidden_.has(one.owner ?? one.id)); }
+  get shown() {
+    return this.series.filter((one) => !this.hidden_.has(one.owner ?? one.id));
+  }
 
-  get listed() { return this.series.filter((one) => !one.owner); }
+  get listed() {
+    return this.series.filter((one) => !one.owner);
+  }
 
-  get banded() { return this.shown.filter((one) => one.low); }
+  get banded() {
+    return this.shown.filter((one) => one.low);
+  }
 
   willUpdate(changed) {
     this.isStale = ["series", "log", "smooth", "x"].some((name) => changed.has(name));
@@ -86,9 +111,19 @@ class CurveChart extends LitElement {
   prepare() {
     const shown = this.shown;
     const { banded } = this;
-    const raw = aligned([...shown, ...banded.flatMap(({ x, low, high }) => [{ x, y: low }, { x, y: high }])]);
-    const edges = raw.splice(shown.length + 1).map((list) => (this.smooth ? smoothed(raw[0], list, this.smooth) : list));
-    const lines = this.smooth ? shown.map((one, n) => (one.faint ? raw[n + 1] : smoothed(raw[0], raw[n + 1], this.smooth))) : raw.slice(1);
+    const raw = aligned([
+      ...shown,
+      ...banded.flatMap(({ x, low, high }) => [
+        { x, y: low },
+        { x, y: high },
+      ]),
+    ]);
+    const edges = raw
+      .splice(shown.length + 1)
+      .map((list) => (this.smooth ? smoothed(raw[0], list, this.smooth) : list));
+    const lines = this.smooth
+      ? shown.map((one, n) => (one.faint ? raw[n + 1] : smoothed(raw[0], raw[n + 1], this.smooth)))
+      : raw.slice(1);
     const faint = this.smooth ? raw.slice(1) : [];
     const positive = (list) => (this.log ? list.map((value) => (value > 0 ? value : null)) : list);
     this.data = [raw[0], ...[...edges, ...faint, ...lines].map(positive)];
@@ -97,7 +132,12 @@ class CurveChart extends LitElement {
   /** New values of the same curves keep zoom and cursor. */
   draw() {
     const shown = this.shown;
-    const key = JSON.stringify([shown.map(({ id, color, faint: f, low }) => [id, color, f, Boolean(low)]), this.log, Boolean(this.smooth), this.x]);
+    const key = JSON.stringify([
+      shown.map(({ id, color, faint: f, low }) => [id, color, f, Boolean(low)]),
+      this.log,
+      Boolean(this.smooth),
+      this.x,
+    ]);
     if (this.plot && key === this.key) this.plot.setData(this.data, !this.isZoomed);
     else {
       this.key = key;
@@ -110,29 +150,68 @@ class CurveChart extends LitElement {
     this.plot?.destroy();
     const known = new Map(); // each costs a layout of the page
     const colour = (name) => known.get(name) ?? known.set(name, colourOf(this, name)).get(name);
-    const axis = { stroke: colour("--soft"), font: "12px system-ui, sans-serif", grid: { stroke: colour("--grid"), width: 1 }, ticks: { show: false } };
+    const axis = {
+      stroke: colour("--soft"),
+      font: "12px system-ui, sans-serif",
+      grid: { stroke: colour("--grid"), width: 1 },
+      ticks: { show: false },
+    };
     const line = (one, isRaw) => {
       const stroke = colour(one.color);
       return {
-        label: one.label, stroke: one.faint || isRaw ? `color-mix(in srgb, ${stroke} 38%, transparent)` : stroke, width: one.faint || isRaw ? 1 : 2, dash: one.dash,
-        spanGaps: true, points: { show: one.points || one.y.length === 1, size: 7, fill: stroke },
+        label: one.label,
+        stroke: one.faint || isRaw ? `color-mix(in srgb, ${stroke} 38%, transparent)` : stroke,
+        width: one.faint || isRaw ? 1 : 2,
+        dash: one.dash,
+        spanGaps: true,
+        points: { show: one.points || one.y.length === 1, size: 7, fill: stroke },
       };
     };
     const { shown, banded } = this;
     const edge = { stroke: "transparent", width: 0, spanGaps: true, points: { show: false } };
-    this.plot = new uPlot({
-      width: this.width, height: HEIGHT, legend: { show: false }, padding: [8, 22, 0, 0],
-      cursor: { y: false, points: { size: 7 }, ...(this.group ? { sync: { key: this.group, scales: ["x", null] } } : {}) },
-      scales: { x: { time: false }, y: this.log ? { distr: 3 } : { range: (_, low, high) => rangeOf(low, high) } },
-      axes: [{ ...axis, size: 26, grid: { show: false }, ...(isWhole(this.x) ? { incrs: wholeSteps } : {}) },
-        { ...axis, size: 52, values: (_, ticks) => (this.log ? ticks.map((tick) => (tick === null ? "" : number(tick))) : tickTexts(ticks)) }],
-      bands: banded.map((one, n) => ({ series: [2 * n + 2, 2 * n + 1], fill: `color-mix(in srgb, ${colour(one.color)} 16%, transparent)` })),
-      series: [{}, ...banded.flatMap(() => [edge, edge]), ...(this.smooth ? shown.map((one) => line(one, true)) : []), ...shown.map((one) => line(one, false))],
-      hooks: {
-        setCursor: [({ cursor }) => { this.at = cursor.idx ?? null; }],
-        setScale: [(plot, scale) => scale === "x" && this.zoomed(plot)],
+    this.plot = new uPlot(
+      {
+        width: this.width,
+        height: HEIGHT,
+        legend: { show: false },
+        padding: [8, 22, 0, 0],
+        cursor: {
+          y: false,
+          points: { size: 7 },
+          ...(this.group ? { sync: { key: this.group, scales: ["x", null] } } : {}),
+        },
+        scales: { x: { time: false }, y: this.log ? { distr: 3 } : { range: (_, low, high) => rangeOf(low, high) } },
+        axes: [
+          { ...axis, size: 26, grid: { show: false }, ...(isWhole(this.x) ? { incrs: wholeSteps } : {}) },
+          {
+            ...axis,
+            size: 52,
+            values: (_, ticks) =>
+              this.log ? ticks.map((tick) => (tick === null ? "" : number(tick))) : tickTexts(ticks),
+          },
+        ],
+        bands: banded.map((one, n) => ({
+          series: [2 * n + 2, 2 * n + 1],
+          fill: `color-mix(in srgb, ${colour(one.color)} 16%, transparent)`,
+        })),
+        series: [
+          {},
+          ...banded.flatMap(() => [edge, edge]),
+          ...(this.smooth ? shown.map((one) => line(one, true)) : []),
+          ...shown.map((one) => line(one, false)),
+        ],
+        hooks: {
+          setCursor: [
+            ({ cursor }) => {
+              this.at = cursor.idx ?? null;
+            },
+          ],
+          setScale: [(plot, scale) => scale === "x" && this.zoomed(plot)],
+        },
       },
-    }, this.data, this.box);
+      this.data,
+      this.box,
+    );
   }
 
   zoomed({ scales: { x } }) {
@@ -148,7 +227,9 @@ class CurveChart extends LitElement {
   zoom(low, high) {
     this.isFollowing = true;
     this.plot.setScale("x", { min: low, max: high });
-    setTimeout(() => { this.isFollowing = false; });
+    setTimeout(() => {
+      this.isFollowing = false;
+    });
   }
 
   reset() {
@@ -168,7 +249,8 @@ class CurveChart extends LitElement {
       const next = Math.max(0, Math.min(xs.length - 1, moves[event.key]));
       this.plot.setCursor({ left: this.plot.valToPos(xs[next], "x"), top: 10 });
       this.spoken = `${this.x} ${number(xs[next])}: ${this.shown.flatMap((one, n) => (one.owner ? [] : [`${one.label} ${this.valueOf(n, next)}`])).join(", ")}`;
-    } else if (event.key === "+") this.plot.setScale("x", { min: middle - (max - min) / 4, max: middle + (max - min) / 4 });
+    } else if (event.key === "+")
+      this.plot.setScale("x", { min: middle - (max - min) / 4, max: middle + (max - min) / 4 });
     else if (event.key === "-" || event.key === "Escape") this.reset();
     else return;
     event.preventDefault();
@@ -178,7 +260,8 @@ class CurveChart extends LitElement {
   valueOf(n, at) {
     const list = this.data?.[this.data.length - this.shown.length + n] ?? [];
     for (let place = Math.min(at ?? list.length - 1, list.length - 1); place >= 0; place -= 1) {
-      if (list[place] !== null && list[place] !== undefined) return `${number(list[place])}${this.unit === "%" ? " %" : ""}`;
+      if (list[place] !== null && list[place] !== undefined)
+        return `${number(list[place])}${this.unit === "%" ? " %" : ""}`;
     }
     return "—";
   }
@@ -197,7 +280,9 @@ class CurveChart extends LitElement {
     downloadCsv([heads, ...lists[0].map((_, at) => lists.map((list) => list[at]))], `${this.name}.csv`);
   }
 
-  savePng() { this.plot.root.querySelector("canvas").toBlob((blob) => download(blob, `${this.name}.png`)); }
+  savePng() {
+    this.plot.root.querySelector("canvas").toBlob((blob) => download(blob, `${this.name}.png`));
+  }
 
   render() {
     const shown = this.shown;
@@ -212,7 +297,9 @@ class CurveChart extends LitElement {
       })}</ul>
       <div class="curve-tools">
         ${this.isZoomed ? html`<button type="button" class="ghost" @click=${() => this.reset()}>Reset zoom</button>` : nothing}
-        <button type="button" class="ghost" aria-expanded=${String(this.hasTable)} @click=${() => { this.hasTable = !this.hasTable; }}>Table</button>
+        <button type="button" class="ghost" aria-expanded=${String(this.hasTable)} @click=${() => {
+          this.hasTable = !this.hasTable;
+        }}>Table</button>
         <button type="button" class="ghost" @click=${() => this.saveCsv()}>CSV</button><button type="button" class="ghost" @click=${() => this.savePng()}>PNG</button>
       </div>
       ${this.hasTable ? this.table(shown) : nothing}`;
@@ -227,7 +314,11 @@ class CurveChart extends LitElement {
 }
 customElements.define("ip-curve", CurveChart);
 
-/** A colour that a canvas understands: of a variable with light-dark(). @param {HTMLElement} place @param {string} name */
+/**
+ * A colour that a canvas understands: of a variable with light-dark().
+ * @param {HTMLElement} place
+ * @param {string} name
+ */
 function colourOf(place, name) {
   if (!name.startsWith("--")) return name;
   const probe = document.createElement("i");

@@ -1,4 +1,5 @@
-// The colours of jobs: each job asks for its own, which follows from its id, and gives way only to another job of the same view.
+// The colours of jobs: each job asks for its own, which follows from its id, and gives way only to another job of the
+// same view.
 
 const COUNT = 8;
 const DASHES = [undefined, [6, 4], [2, 3], [10, 4, 2, 4]];

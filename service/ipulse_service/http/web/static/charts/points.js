@@ -4,11 +4,14 @@
 export function aligned(curves) {
   const xs = [...new Set(curves.flatMap(({ x }) => Array.from(x)))].sort((a, b) => a - b);
   const at = new Map(xs.map((value, place) => [value, place]));
-  return [xs, ...curves.map(({ x, y }) => {
-    const values = new Array(xs.length).fill(null);
-    for (let place = 0; place < y.length; place += 1) values[at.get(x[place])] = y[place];
-    return values;
-  })];
+  return [
+    xs,
+    ...curves.map(({ x, y }) => {
+      const values = new Array(xs.length).fill(null);
+      for (let place = 0; place < y.length; place += 1) values[at.get(x[place])] = y[place];
+      return values;
+    }),
+  ];
 }
 
 /** The debiased exponential mean, weighted by the distance of x values. @param {number} amount from 0 to 0.99 */

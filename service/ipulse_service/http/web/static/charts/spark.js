@@ -3,9 +3,15 @@ import { html, svg } from "../vendor.js";
 
 const [WIDTH, HEIGHT, EDGE] = [84, 22, 3];
 
-/** @param {(number | null)[]} values @param {string} label what a screen reader says @param {[number, number]} [range] the same for curves that are compared */
+/**
+ * @param {(number | null)[]} values
+ * @param {string} label what a screen reader says
+ * @param {[number, number]} [range] the same for curves that are compared
+ */
 export function spark(values, label, range) {
-  const known = values.flatMap((value, index) => (typeof value === "number" && Number.isFinite(value) ? [[index, value]] : []));
+  const known = values.flatMap((value, index) =>
+    typeof value === "number" && Number.isFinite(value) ? [[index, value]] : [],
+  );
   if (!known.length) return html``;
   const numbers = known.map(([, value]) => value);
   const [low, high] = range ?? [Math.min(...numbers), Math.max(...numbers)];

@@ -45,7 +45,10 @@ export const session = { renew: null };
  * @property {boolean} [isTry] a 401 is thrown instead of asking for a sign-in
  */
 
-/** Sends a request. Returns a successful response; throws ApiError, Unreachable or AbortError. @param {Options} options */
+/**
+ * Sends a request. Returns a successful response; throws ApiError, Unreachable or AbortError.
+ * @param {Options} options
+ */
 export async function raw(method, path, options = {}) {
   const url = withQuery(path, options.query);
   for (;;) {
@@ -61,10 +64,18 @@ export async function raw(method, path, options = {}) {
 /** @param {string} method @param {string} url @param {Options} options @returns {Promise<Response>} */
 async function sent(method, url, { body, headers = {}, signal, keepalive = false }) {
   /** @type {RequestInit & {headers: Record<string, string>}} */
-  const init = { method, headers: { accept: "application/json", ...headers }, cache: "no-store", credentials: "same-origin", signal, keepalive };
+  const init = {
+    method,
+    headers: { accept: "application/json", ...headers },
+    cache: "no-store",
+    credentials: "same-origin",
+    signal,
+    keepalive,
+  };
   if (CHANGES.has(method)) init.headers["x-ipulse-page"] = "1"; // a form of another site cannot send it
   if (body !== undefined) {
-    const isRaw = typeof body === "string" || body instanceof Blob || body instanceof ArrayBuffer || ArrayBuffer.isView(body);
+    const isRaw =
+      typeof body === "string" || body instanceof Blob || body instanceof ArrayBuffer || ArrayBuffer.isView(body);
     init.body = /** @type {BodyInit} */ (isRaw ? body : JSON.stringify(body));
     if (!init.headers["content-type"]) init.headers["content-type"] = "application/json";
   }
@@ -78,9 +89,14 @@ async function sent(method, url, { body, headers = {}, signal, keepalive = false
 
 function withQuery(path, query) {
   if (!query) return path;
-  const pairs = query instanceof URLSearchParams ? [...query] : Object.entries(query).flatMap(([name, value]) => (
-    Array.isArray(value) ? value.map((one) => [name, one]) : [[name, value]]));
-  if (path !== "/v1/jobs:suggest" && pairs.some(([name, value]) => name === "q" && DATE.test(value))) pairs.push(["time_zone", zone()]);
+  const pairs =
+    query instanceof URLSearchParams
+      ? [...query]
+      : Object.entries(query).flatMap(([name, value]) =>
+          Array.isArray(value) ? value.map((one) => [name, one]) : [[name, value]],
+        );
+  if (path !== "/v1/jobs:suggest" && pairs.some(([name, value]) => name === "q" && DATE.test(value)))
+    pairs.push(["time_zone", zone()]);
   const kept = pairs.filter(([, value]) => value !== undefined && value !== null && value !== "");
   return kept.length ? `${path}?${new URLSearchParams(kept)}` : path;
 }

@@ -7,7 +7,8 @@ export function download(blob, name) {
   setTimeout(() => URL.revokeObjectURL(href), 60_000); // the browser may still read it
 }
 
-const quoted = (value) => (/[",\n]/.test(String(value ?? "")) ? `"${String(value).replaceAll('"', '""')}"` : String(value ?? ""));
+const quoted = (value) =>
+  /[",\n]/.test(String(value ?? "")) ? `"${String(value).replaceAll('"', '""')}"` : String(value ?? "");
 
 /** @param {unknown[][]} rows @param {string} name */
 export function downloadCsv(rows, name) {

@@ -1,23 +1,45 @@
 // Numbers, times and states for people.
 
 export const PHASES = ["prepare", "compile", "acquire", "run", "report"];
-const PHASE_OF = { preparing: "prepare", compiling: "compile", acquiring: "acquire", running: "run", reporting: "report" };
+const PHASE_OF = {
+  preparing: "prepare",
+  compiling: "compile",
+  acquiring: "acquire",
+  running: "run",
+  reporting: "report",
+};
 const ENDS = new Set(["succeeded", "failed", "cancelled"]);
 const PAUSABLE = new Set(["queued", "retry_wait", ...Object.keys(PHASE_OF)]);
 
-export const STATES = ["queued", ...Object.keys(PHASE_OF), "cancelling", "pausing", "paused", "retry_wait", "blocked", ...ENDS];
+export const STATES = [
+  "queued",
+  ...Object.keys(PHASE_OF),
+  "cancelling",
+  "pausing",
+  "paused",
+  "retry_wait",
+  "blocked",
+  ...ENDS,
+];
 export const isOver = (state) => ENDS.has(state);
 export const mayPause = (state) => PAUSABLE.has(state);
 export const phaseOf = (state) => PHASE_OF[state] ?? null;
 
 const TURNS = /[\u0590-\u08ff\u200f\u202a-\u202e\u2066-\u2069\ufb1d-\ufefc]/;
 
-/** A name whose writing direction does not change the text beside it; for plain text, which has no elements around names. @param {string} name */
+/**
+ * A name whose writing direction does not change the text beside it; for plain text, which has no elements around
+ * names.
+ * @param {string} name
+ */
 export const isolated = (name) => (TURNS.test(name) ? `\u2068${name.replaceAll("\u2069", "")}\u2069` : name);
 export const plain = (name) => String(name).replaceAll("_", " ");
 
 /** The key of a profile in words: savedForBackward is "saved for backward". */
-export const keyWords = (key) => plain(key).replaceAll(/([a-z])([A-Z])/g, (_, a, b) => `${a} ${b.toLowerCase()}`).replace("peak rss", "peak memory of the process");
+export const keyWords = (key) =>
+  plain(key)
+    .replaceAll(/([a-z])([A-Z])/g, (_, a, b) => `${a} ${b.toLowerCase()}`)
+    .replace("peak rss", "peak memory of the process");
 
 /** The colour and icon of a state. */
 export function stateKind(state) {
@@ -27,7 +49,10 @@ export function stateKind(state) {
 
 const WITH_THOUSANDS = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
 
-/** Three significant digits, thousands separated, no exponents between 1e-4 and 1e7. @param {number | null | undefined} value */
+/**
+ * Three significant digits, thousands separated, no exponents between 1e-4 and 1e7.
+ * @param {number | null | undefined} value
+ */
 export function number(value) {
   if (value === null || value === undefined) return "—";
   if (typeof value !== "number") return String(value);
@@ -38,9 +63,11 @@ export function number(value) {
   return String(Number(value.toPrecision(3))).replace("-", "−");
 }
 
-export const percent = (share) => (share === null || share === undefined ? "—" : `${(100 * share).toFixed(share > 0 && share < 0.01 ? 2 : 1)} %`);
+export const percent = (share) =>
+  share === null || share === undefined ? "—" : `${(100 * share).toFixed(share > 0 && share < 0.01 ? 2 : 1)} %`;
 
-const SHARES = /(^|[._])(accuracy|firing_rate|gradient_set|share|fraction)([._/]|$)|accuracy$|_rate(\/\d+)?$|fraction(\/\d+)?$/;
+const SHARES =
+  /(^|[._])(accuracy|firing_rate|gradient_set|share|fraction)([._/]|$)|accuracy$|_rate(\/\d+)?$|fraction(\/\d+)?$/;
 const SECONDS = /seconds$/;
 const DIGEST = /^(sha256:[0-9a-f]{8})[0-9a-f]{56}$/;
 
@@ -51,20 +78,38 @@ export const isShare = (name) => SHARES.test(name) && !/learning_rate/.test(name
 export function metric(name, value) {
   if (value === null || value === undefined) return "—";
   if (typeof value === "boolean") return value ? "yes" : "no";
-  if (typeof value !== "number") return typeof value === "object" ? JSON.stringify(value) : String(value).replace(DIGEST, "$1…");
+  if (typeof value !== "number")
+    return typeof value === "object" ? JSON.stringify(value) : String(value).replace(DIGEST, "$1…");
   if (isShare(name)) return percent(value);
   if (SECONDS.test(name)) return duration(value);
   return number(value);
 }
 
-const WORDS = { test_accuracy: "Test acc.", test_loss: "Test loss", validation_accuracy: "Validation acc.", validation_loss: "Validation loss", test_mae: "Test abs. error", validation_mae: "Validation abs. error", mae: "Training abs. error", test_r2: "Test R²", accuracy: "Training acc.", loss: "Training loss", gradient_set: "Active-gradient fraction", overflow: "Dropped spikes", "data.dataset": "Data set" };
+const WORDS = {
+  test_accuracy: "Test acc.",
+  test_loss: "Test loss",
+  validation_accuracy: "Validation acc.",
+  validation_loss: "Validation loss",
+  test_mae: "Test abs. error",
+  validation_mae: "Validation abs. error",
+  mae: "Training abs. error",
+  test_r2: "Test R²",
+  accuracy: "Training acc.",
+  loss: "Training loss",
+  gradient_set: "Active-gradient fraction",
+  overflow: "Dropped spikes",
+  "data.dataset": "Data set",
+};
 
 /** A metric or column in words; displayed layers count from 1. */
 export function label(name) {
   if (WORDS[name]) return WORDS[name];
   const [, kind, layer] = /^(\w+)\/(\w+)$/.exec(name) ?? [];
   if (kind) return `${label(kind)}, ${/^\d+$/.test(layer) ? `layer ${layer}` : layer}`;
-  const words = plain(name).replace(/^(?:(?:network\.)?layers\.)?(\d+)\./, (_, index) => `layer ${Number(index) + 1} `).replace(/^(?:training\.)?(?:optimizer|schedule)\./, "").replaceAll(".", " ");
+  const words = plain(name)
+    .replace(/^(?:(?:network\.)?layers\.)?(\d+)\./, (_, index) => `layer ${Number(index) + 1} `)
+    .replace(/^(?:training\.)?(?:optimizer|schedule)\./, "")
+    .replaceAll(".", " ");
   return words.charAt(0).toUpperCase() + words.slice(1);
 }
 
@@ -100,10 +145,20 @@ export function relative(time, now = Date.now()) {
   if (size < 10) return "now";
   if (size > 7 * 86_400) {
     const isThisYear = time.getFullYear() === new Date(now).getFullYear();
-    return time.toLocaleDateString("en-GB", { day: "numeric", month: "short", ...(isThisYear ? {} : { year: "numeric" }) });
+    return time.toLocaleDateString("en-GB", {
+      day: "numeric",
+      month: "short",
+      ...(isThisYear ? {} : { year: "numeric" }),
+    });
   }
-  const [amount, unit] = size < 60 ? [Math.floor(size / 10) * 10, "s"] : size < 3600 ? [Math.floor(size / 60), "min"]
-    : size < 86_400 ? [Math.floor(size / 3600), "h"] : [Math.floor(size / 86_400), "d"];
+  const [amount, unit] =
+    size < 60
+      ? [Math.floor(size / 10) * 10, "s"]
+      : size < 3600
+        ? [Math.floor(size / 60), "min"]
+        : size < 86_400
+          ? [Math.floor(size / 3600), "h"]
+          : [Math.floor(size / 86_400), "d"];
   return seconds >= 0 ? `${amount} ${unit} ago` : `in ${amount} ${unit}`;
 }
 

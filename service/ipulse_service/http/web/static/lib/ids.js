@@ -1,10 +1,19 @@
 // Ids of jobs as people write them: whole, by their beginning, or `latest`; keys of submissions.
 import { api } from "./api.js";
 
-/** The id of the job that a text names; the text itself if it names none or several. @param {string} text @param {AbortSignal} signal */
+/**
+ * The id of the job that a text names; the text itself if it names none or several.
+ * @param {string} text
+ * @param {AbortSignal} signal
+ */
 export async function fullId(text, signal) {
   if (/^job_[0-9a-f]{24}$/.test(text)) return text;
-  const query = text === "latest" ? { page_size: 1 } : /^(job_)?[0-9a-f]{4,}$/.test(text) ? { id_prefix: text.startsWith("job_") ? text : `job_${text}`, page_size: 2 } : null;
+  const query =
+    text === "latest"
+      ? { page_size: 1 }
+      : /^(job_)?[0-9a-f]{4,}$/.test(text)
+        ? { id_prefix: text.startsWith("job_") ? text : `job_${text}`, page_size: 2 }
+        : null;
   if (!query) return text;
   const { jobs } = await api.get("/v1/jobs", { query, signal });
   return jobs.length === 1 ? jobs[0].id : text;

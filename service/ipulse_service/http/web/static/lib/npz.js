@@ -1,11 +1,27 @@
 // Reads the arrays of an npz file (a zip of npy files) for a preview: shape, type and range.
 
-const TYPES = { f2: Float32Array, f4: Float32Array, f8: Float64Array, i1: Int8Array, i2: Int16Array, i4: Int32Array, u1: Uint8Array, u2: Uint16Array, u4: Uint32Array, b1: Uint8Array, i8: BigInt64Array, u8: BigUint64Array };
+const TYPES = {
+  f2: Float32Array,
+  f4: Float32Array,
+  f8: Float64Array,
+  i1: Int8Array,
+  i2: Int16Array,
+  i4: Int32Array,
+  u1: Uint8Array,
+  u2: Uint16Array,
+  u4: Uint32Array,
+  b1: Uint8Array,
+  i8: BigInt64Array,
+  u8: BigUint64Array,
+};
 const END = 0x06054b50;
 const ENTRY = 0x02014b50;
 const MOST_LISTED = 400;
 
-/** @typedef {{name: string, dtype: string, shape: number[], low?: number, high?: number, mean?: number, why?: string}} ArrayFacts */
+/**
+ * @typedef {{name: string, dtype: string, shape: number[], low?: number, high?: number, mean?: number, why?: string}}
+ * ArrayFacts
+ */
 
 /** @param {ArrayBuffer} buffer @returns {Promise<ArrayFacts[]>} */
 export async function arraysOf(buffer) {
@@ -31,7 +47,13 @@ function entries(buffer) {
   let at = view.getUint32(end + 16, true);
   for (let count = view.getUint16(end + 10, true); count > 0 && view.getUint32(at, true) === ENTRY; count -= 1) {
     const [method, packed, nameSize, extraSize, noteSize, header] = [
-      view.getUint16(at + 10, true), view.getUint32(at + 20, true), view.getUint16(at + 28, true), view.getUint16(at + 30, true), view.getUint16(at + 32, true), view.getUint32(at + 42, true)];
+      view.getUint16(at + 10, true),
+      view.getUint32(at + 20, true),
+      view.getUint16(at + 28, true),
+      view.getUint16(at + 30, true),
+      view.getUint16(at + 32, true),
+      view.getUint32(at + 42, true),
+    ];
     const name = new TextDecoder().decode(new Uint8Array(buffer, at + 46, nameSize));
     const bytes = async () => {
       const start = header + 30 + view.getUint16(header + 26, true) + view.getUint16(header + 28, true);
@@ -55,8 +77,16 @@ function describe(buffer) {
   const start = (isFirst ? 10 : 12) + size;
   const header = new TextDecoder("latin1").decode(new Uint8Array(buffer, isFirst ? 10 : 12, size));
   const dtype = /'descr': *'([^']*)'/.exec(header)?.[1] ?? "?";
-  const shape = (/'shape': *\(([^)]*)\)/.exec(header)?.[1] ?? "").split(",").filter((one) => one.trim()).map(Number);
-  const values = valuesOf(buffer, start, dtype, shape.reduce((all, one) => all * one, 1));
+  const shape = (/'shape': *\(([^)]*)\)/.exec(header)?.[1] ?? "")
+    .split(",")
+    .filter((one) => one.trim())
+    .map(Number);
+  const values = valuesOf(
+    buffer,
+    start,
+    dtype,
+    shape.reduce((all, one) => all * one, 1),
+  );
   return { dtype: dtype.replace(/^[<|=>]/, ""), shape, ...(values ? rangeOf(values) : {}) };
 }
 
@@ -71,7 +101,14 @@ function valuesOf(buffer, start, dtype, count) {
 function half(bits) {
   const exponent = (bits >> 10) & 31;
   const fraction = bits & 1023;
-  const value = exponent === 31 ? (fraction ? NaN : Infinity) : exponent ? 2 ** (exponent - 15) * (1 + fraction / 1024) : 2 ** -14 * (fraction / 1024);
+  const value =
+    exponent === 31
+      ? fraction
+        ? NaN
+        : Infinity
+      : exponent
+        ? 2 ** (exponent - 15) * (1 + fraction / 1024)
+        : 2 ** -14 * (fraction / 1024);
   return bits >> 15 ? -value : value;
 }
 

@@ -8,7 +8,9 @@ const DIGITS = 12; // of a digest that is shown
 /** The packages of all agents that are present, each once. @param {any[]} agents @returns {Package[]} */
 function packagesOf(agents) {
   const present = agents.filter(({ state }) => state !== "offline").flatMap((agent) => agent.neuron_packages ?? []);
-  return [...new Map(present.map((one) => [one.package, one])).values()].sort((a, b) => (a.package < b.package ? -1 : 1));
+  return [...new Map(present.map((one) => [one.package, one])).values()].sort((a, b) =>
+    a.package < b.package ? -1 : 1,
+  );
 }
 
 /** @param {AbortSignal} [signal] @returns {Promise<Package[]>} none if the service does not say */

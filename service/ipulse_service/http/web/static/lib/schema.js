@@ -9,10 +9,13 @@ let asked = null;
 
 /** The schema of ExperimentSpec; `$defs` holds all other schemas, also that of a program. */
 export function specSchema() {
-  asked ??= api.get("/openapi.json").then(({ components: { schemas } }) => ({ $ref: "#/components/schemas/ExperimentSpec", $defs: schemas })).catch((error) => {
-    asked = null;
-    throw error;
-  });
+  asked ??= api
+    .get("/openapi.json")
+    .then(({ components: { schemas } }) => ({ $ref: "#/components/schemas/ExperimentSpec", $defs: schemas }))
+    .catch((error) => {
+      asked = null;
+      throw error;
+    });
   return asked;
 }
 
@@ -34,10 +37,13 @@ export function alternatives(node, root, value) {
   const all = parts.flatMap((part) => alternatives(part, root, value));
   const tag = schema.discriminator?.propertyName ?? "kind";
   const named = value && typeof value === "object" ? value[tag] : undefined;
-  const fitting = named === undefined ? [] : all.filter(({ properties }) => {
-    const of = resolved(properties?.[tag], root);
-    return of && (of.const === named || of.enum?.includes(named));
-  });
+  const fitting =
+    named === undefined
+      ? []
+      : all.filter(({ properties }) => {
+          const of = resolved(properties?.[tag], root);
+          return of && (of.const === named || of.enum?.includes(named));
+        });
   return fitting.length ? fitting : all;
 }
 
@@ -62,7 +68,9 @@ export function ordered(value, root, node = root) {
   if (value === null || typeof value !== "object") return value;
   const [schema] = alternatives(ofKind(node, root, value), root, value).filter(({ properties }) => properties);
   if (!schema) return value;
-  return Object.fromEntries(inOrder(value, schema).map(([name, one]) => [name, ordered(one, root, schema.properties[name])]));
+  return Object.fromEntries(
+    inOrder(value, schema).map(([name, one]) => [name, ordered(one, root, schema.properties[name])]),
+  );
 }
 
 /** The value without what equals the schema's defaults; required fields stay. */
@@ -78,7 +86,8 @@ export function withoutDefaults(value, root, node = root) {
   for (const [name, one] of inOrder(value, schema)) {
     const field = schema.properties[name];
     if (!field) kept[name] = one;
-    else if (schema.required?.includes(name) || (name === "kind" && node !== root)) kept[name] = withoutDefaults(one, root, field);
+    else if (schema.required?.includes(name) || (name === "kind" && node !== root))
+      kept[name] = withoutDefaults(one, root, field);
     else if (!isDefault(one, field, root)) kept[name] = withoutDefaults(one, root, field);
   }
   return kept;
@@ -89,10 +98,11 @@ function isDefault(value, field, root) {
   if (fallback !== undefined && equal(value, fallback)) return true;
   if (value === null) return fallback === undefined || fallback === null;
   // A part that is left out by default is there. OpenAPI does not have the default null itself.
-  if (fallback === null || fallback === undefined && field.anyOf?.some((part) => part.type === "null")) return false;
+  if (fallback === null || (fallback === undefined && field.anyOf?.some((part) => part.type === "null"))) return false;
   if (typeof value === "object" && !Array.isArray(value)) {
     const rest = withoutDefaults(value, root, field);
-    if (fallback && typeof fallback === "object") return equal(rest, withoutDefaults({ ...fallback }, root, field)) || Object.keys(rest).length === 0;
+    if (fallback && typeof fallback === "object")
+      return equal(rest, withoutDefaults({ ...fallback }, root, field)) || Object.keys(rest).length === 0;
     const names = Object.keys(rest);
     return names.length === 0 || (names.length === 1 && names[0] === "kind" && isUsualKind(rest.kind, field, root));
   }

@@ -5,11 +5,14 @@ import { parseShown } from "./shown.js";
 const LONGEST_PAUSE = 10_000; // ms between two tries
 const LONGEST_SILENCE = 45_000; // ms; the service sends pings more often, so a silent stream is dead
 
-// A browser has six connections to a service, for all of its tabs: only the tab that is seen has streams. They end when it
+// A browser has six connections to a service, for all of its tabs: only the tab that is seen has streams. They end
+// when it
 // is hidden or left, and continue after the last event when it is seen again.
 let shown = new AbortController();
 const hide = () => shown.abort(new Unreachable());
-const show = () => { if (shown.signal.aborted) shown = new AbortController(); };
+const show = () => {
+  if (shown.signal.aborted) shown = new AbortController();
+};
 addEventListener("pagehide", hide);
 addEventListener("pageshow", () => document.hidden || show());
 document.addEventListener("visibilitychange", () => (document.hidden ? hide() : show()));
@@ -34,7 +37,8 @@ function seen(signal) {
 }
 
 /**
- * Yields arrays of events until the job ends; calls `onBreak(error)` when the connection is lost, `onBreak(null)` after.
+ * Yields arrays of events until the job ends; calls `onBreak(error)` when the connection is lost, `onBreak(null)`
+ * after.
  * @param {string} jobId @param {AbortSignal} signal @param {(error: Error | null) => void} [onBreak]
  * @param {{kinds?: string[]}} [options] only events of these kinds
  */
@@ -87,7 +91,9 @@ async function* framesOf(body) {
 
 async function within(ms, promise) {
   let timer;
-  const silence = new Promise((_, reject) => { timer = setTimeout(() => reject(new Unreachable()), ms); });
+  const silence = new Promise((_, reject) => {
+    timer = setTimeout(() => reject(new Unreachable()), ms);
+  });
   try {
     return await Promise.race([promise, silence]);
   } finally {
@@ -107,9 +113,13 @@ function parsed(text) {
 function sleep(ms, signal) {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(resolve, ms);
-    signal.addEventListener("abort", () => {
-      clearTimeout(timer);
-      reject(signal.reason);
-    }, { once: true });
+    signal.addEventListener(
+      "abort",
+      () => {
+        clearTimeout(timer);
+        reject(signal.reason);
+      },
+      { once: true },
+    );
   });
 }

@@ -13,7 +13,9 @@ class Ago extends LitElement {
     this.at = ""; // RFC 3339
   }
 
-  createRenderRoot() { return this; }
+  createRenderRoot() {
+    return this;
+  }
 
   connectedCallback() {
     super.connectedCallback();

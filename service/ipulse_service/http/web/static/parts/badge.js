@@ -3,7 +3,13 @@ import { html } from "../vendor.js";
 import { plain } from "../lib/format.js";
 import { icon } from "./icon.js";
 
-const ICONS = /** @type {const} */ ({ succeeded: "check", active: "dot", waiting: "ring", failed: "cross", cancelled: "stop" });
+const ICONS = /** @type {const} */ ({
+  succeeded: "check",
+  active: "dot",
+  waiting: "ring",
+  failed: "cross",
+  cancelled: "stop",
+});
 
 /** @param {string} state @param {keyof typeof ICONS} kind */
 export function badge(state, kind) {

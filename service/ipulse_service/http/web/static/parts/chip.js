@@ -3,7 +3,14 @@ import { html, nothing } from "../vendor.js";
 import { plain, stateKind } from "../lib/format.js";
 import { icon } from "./icon.js";
 
-const ICONS = { active: "dot", waiting: "ring", succeeded: "check", failed: "cross", cancelled: "stop", paused: "pause" };
+const ICONS = {
+  active: "dot",
+  waiting: "ring",
+  succeeded: "check",
+  failed: "cross",
+  cancelled: "stop",
+  paused: "pause",
+};
 
 /** @param {string} state @param {string | null} [reason] said after the state unless it is the usual one */
 export function chip(state, reason = null) {

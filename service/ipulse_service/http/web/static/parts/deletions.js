@@ -3,7 +3,10 @@ import { toast } from "./toast.js";
 
 const UNDO_WITHIN = 10_000; // ms, as long as the message stays
 
-/** @typedef {{covers: (job: any, q: string) => boolean, act: (options: {keepalive: boolean}) => Promise<unknown>, timer: number}} Deletion */
+/**
+ * @typedef {{covers: (job: any, q: string) => boolean, act: (options: {keepalive: boolean}) => Promise<unknown>,
+ * timer: number}} Deletion
+ */
 
 /** @type {Set<Deletion>} */
 const pending = new Set();

@@ -32,20 +32,27 @@ export function openDialog(content, { label, isWide = false }) {
  * @param {{title: string, text?: unknown, confirm?: string, danger?: boolean}} options
  */
 export async function confirmDialog({ title, text, confirm = "OK", danger = false }) {
-  const answer = await openDialog((close) => html`
+  const answer = await openDialog(
+    (close) => html`
     <h2>${title}</h2>
     ${text ? html`<div class="dialog-text">${text}</div>` : nothing}
     <div class="buttons end">
       <button type="button" @click=${() => close(false)}>Keep</button>
       <button type="button" class=${danger ? "danger" : "primary"} autofocus @click=${() => close(true)}>${confirm}</button>
-    </div>`, { label: title });
+    </div>`,
+    { label: title },
+  );
   return answer === true;
 }
 
 /** Asks for one line of text. @returns {Promise<string | undefined>} */
 export function askDialog({ title, label, value = "", confirm = "OK", hint = "" }) {
-  return openDialog((close) => html`
-    <form @submit=${(event) => { event.preventDefault(); close(event.target.elements.answer.value.trim()); }}>
+  return openDialog(
+    (close) => html`
+    <form @submit=${(event) => {
+      event.preventDefault();
+      close(event.target.elements.answer.value.trim());
+    }}>
       <h2>${title}</h2>
       <label class="field"><span>${label}</span><input name="answer" autocomplete="off" required autofocus .value=${value}></label>
       ${hint ? html`<p class="soft small">${hint}</p>` : nothing}
@@ -53,5 +60,7 @@ export function askDialog({ title, label, value = "", confirm = "OK", hint = "" 
         <button type="button" @click=${() => close()}>Cancel</button>
         <button type="submit" class="primary">${confirm}</button>
       </div>
-    </form>`, { label: title });
+    </form>`,
+    { label: title },
+  );
 }

@@ -1,7 +1,10 @@
 // The head of the two lists of inputs of jobs: data sets and custom ops.
 import { html } from "../vendor.js";
 
-const LISTS = [["/datasets", "Data sets"], ["/ops", "Custom ops"]];
+const LISTS = [
+  ["/datasets", "Data sets"],
+  ["/ops", "Custom ops"],
+];
 
 /** @param {"/datasets" | "/ops"} shown */
 export function inputsHead(shown) {

@@ -21,18 +21,26 @@ function place(event) {
 }
 
 /**
- * @typedef {{words: string, act?: () => void, href?: string, isDangerous?: boolean, isChecked?: boolean, isHidden?: boolean, isText?: boolean}} Item
+ * @typedef {{words: string, act?: () => void, href?: string, isDangerous?: boolean, isChecked?: boolean, isHidden?:
+ * boolean, isText?: boolean}} Item
  * @param {unknown} label the content of the button @param {(Item | null)[]} items
- * @param {{name?: string, kind?: string, key?: object}} [options] `key`: an object that stays the same, such as the view
+ * @param {{name?: string, kind?: string, key?: object}} [options] `key`: an object that stays the same, such as the
+ * view
  */
 export function menu(label, items, { name = "", kind = "", key = menu } = {}) {
   const known = ids.get(key) ?? ids.set(key, new Map()).get(key);
   const id = known.get(name) ?? known.set(name, `menu-${++count}`).get(name);
   return html`<button type="button" class="menu-button ${kind}" popovertarget=${id} aria-label=${typeof label === "string" || kind.includes("icon") ? name || nothing : nothing}>${label}</button>
     <div class="menu" id=${id} popover @toggle=${place} @click=${close}>
-      ${items.filter((item) => item && !item.isHidden).map((item) => (item.isText ? html`<p class="menu-text soft small">${item.words}</p>` : item.href
-        ? html`<a class="menu-item" href=${item.href}>${item.words}</a>`
-        : html`<button type="button" class="menu-item ${item.isDangerous ? "dangerous" : ""}" @click=${item.act}
-            aria-pressed=${item.isChecked === undefined ? nothing : String(item.isChecked)}>${item.isChecked ? icon("check") : nothing}${item.words}</button>`))}
+      ${items
+        .filter((item) => item && !item.isHidden)
+        .map((item) =>
+          item.isText
+            ? html`<p class="menu-text soft small">${item.words}</p>`
+            : item.href
+              ? html`<a class="menu-item" href=${item.href}>${item.words}</a>`
+              : html`<button type="button" class="menu-item ${item.isDangerous ? "dangerous" : ""}" @click=${item.act}
+            aria-pressed=${item.isChecked === undefined ? nothing : String(item.isChecked)}>${item.isChecked ? icon("check") : nothing}${item.words}</button>`,
+        )}
     </div>`;
 }

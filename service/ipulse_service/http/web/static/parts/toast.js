@@ -14,7 +14,9 @@ class Toasts extends LitElement {
     this.count = 0;
   }
 
-  createRenderRoot() { return this; }
+  createRenderRoot() {
+    return this;
+  }
 
   add(text, { undo = null, isBad = false } = {}) {
     const id = ++this.count;
@@ -22,13 +24,26 @@ class Toasts extends LitElement {
     setTimeout(() => this.remove_(id), undo ? STAYS_WITH_UNDO : STAYS);
   }
 
-  remove_(id) { this.messages = this.messages.filter((one) => one.id !== id); }
+  remove_(id) {
+    this.messages = this.messages.filter((one) => one.id !== id);
+  }
 
   render() {
-    return html`<div class="toasts" role="status">${repeat(this.messages, (one) => one.id, (one) => html`
+    return html`<div class="toasts" role="status">${repeat(
+      this.messages,
+      (one) => one.id,
+      (one) => html`
       <p class="toast ${one.isBad ? "bad" : ""}">${one.text}
-        ${one.undo ? html`<button type="button" class="ghost" @click=${() => { this.remove_(one.id); one.undo(); }}>Undo</button>` : nothing}
-      </p>`)}</div>`;
+        ${
+          one.undo
+            ? html`<button type="button" class="ghost" @click=${() => {
+                this.remove_(one.id);
+                one.undo();
+              }}>Undo</button>`
+            : nothing
+        }
+      </p>`,
+    )}</div>`;
   }
 }
 customElements.define("ip-toasts", Toasts);
@@ -37,6 +52,6 @@ let place = null;
 
 /** @param {string} text @param {{undo?: () => void, isBad?: boolean}} [options] */
 export function toast(text, options) {
-  if (!place) document.body.append(place = document.createElement("ip-toasts"));
+  if (!place) document.body.append((place = document.createElement("ip-toasts")));
   place.add(text, options);
 }

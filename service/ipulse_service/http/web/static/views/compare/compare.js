@@ -20,7 +20,12 @@ const whole = (id) => (id.startsWith("job_") ? id : `job_${id}`);
 
 class CompareView extends View {
   static poll = 5000;
-  static properties = { ...View.properties, brushed: { state: true }, isTransposed: { state: true }, part: { state: true } };
+  static properties = {
+    ...View.properties,
+    brushed: { state: true },
+    isTransposed: { state: true },
+    part: { state: true },
+  };
 
   constructor() {
     super();
@@ -31,10 +36,18 @@ class CompareView extends View {
     this.part = null;
   }
 
-  get q() { return this.route.query.get("q"); }
-  get ids() { return (this.route.query.get("jobs") ?? "").split(",").filter(Boolean).map(whole); }
-  get x() { return this.route.query.get("x") ?? "epoch"; }
-  get smooth() { return Math.min(0.99, Math.max(0, Number(this.route.query.get("smooth")) || 0)); }
+  get q() {
+    return this.route.query.get("q");
+  }
+  get ids() {
+    return (this.route.query.get("jobs") ?? "").split(",").filter(Boolean).map(whole);
+  }
+  get x() {
+    return this.route.query.get("x") ?? "epoch";
+  }
+  get smooth() {
+    return Math.min(0.99, Math.max(0, Number(this.route.query.get("smooth")) || 0));
+  }
   /** @returns {"jobs" | "sd" | "range"} */
   get lines() {
     const lines = this.route.query.get("lines");
@@ -42,17 +55,25 @@ class CompareView extends View {
   }
 
   /** The job that others are measured against. */
-  get baseline() { return this.data.comparison.jobs.find((job) => job.id === whole(this.route.query.get("baseline") ?? "")); }
+  get baseline() {
+    return this.data.comparison.jobs.find((job) => job.id === whole(this.route.query.get("baseline") ?? ""));
+  }
 
-  get isLog() { return this.route.query.get("log") === "y"; }
-  get metrics() { return this.route.query.get("metrics")?.split(",") ?? null; }
+  get isLog() {
+    return this.route.query.get("log") === "y";
+  }
+  get metrics() {
+    return this.route.query.get("metrics")?.split(",") ?? null;
+  }
 
   loadKey(route) {
     const { query } = route;
     return ["jobs", "q", "x", "metrics"].map((name) => query.get(name)).join("|");
   }
 
-  heading(data) { return data.comparison ? `${data.comparison.total.toLocaleString("en")} jobs compared` : "Compare"; }
+  heading(data) {
+    return data.comparison ? `${data.comparison.total.toLocaleString("en")} jobs compared` : "Compare";
+  }
 
   async load(_route, signal) {
     const { ids, q } = this;
@@ -101,11 +122,19 @@ class CompareView extends View {
   view(data) {
     if (!data.comparison) return this.nothingChosen(data.latest);
     const { comparison } = data;
-    if (comparison.jobs.length === 0) return empty({ title: "No job matches", text: html`<code>${this.q}</code>`, action: { words: "All jobs", href: "/jobs" } });
+    if (comparison.jobs.length === 0)
+      return empty({
+        title: "No job matches",
+        text: html`<code>${this.q}</code>`,
+        action: { words: "All jobs", href: "/jobs" },
+      });
     const rows = lines(data);
     return html`
-      <div class="head"><h1>Compare</h1><p class="summary soft">${comparison.compared < comparison.total
-        ? `the newest ${comparison.compared.toLocaleString("en")} of ${comparison.total.toLocaleString("en")} jobs` : `${comparison.total.toLocaleString("en")} ${comparison.total === 1 ? "job" : "jobs"}`}
+      <div class="head"><h1>Compare</h1><p class="summary soft">${
+        comparison.compared < comparison.total
+          ? `the newest ${comparison.compared.toLocaleString("en")} of ${comparison.total.toLocaleString("en")} jobs`
+          : `${comparison.total.toLocaleString("en")} ${comparison.total === 1 ? "job" : "jobs"}`
+      }
         ${this.brushed ? html` · ${this.brushed.size} chosen by the axes` : nothing}</p>
         ${this.profiled.length === 2 ? html`<div class="buttons"><a class="button" href="/profiles/diff?a=${this.profiled[1].id}&b=${this.profiled[0].id}">Compare profiles</a></div>` : nothing}</div>
       ${this.chips(data)}
@@ -118,9 +147,11 @@ class CompareView extends View {
 
   chips({ comparison, colors }) {
     const { jobs } = comparison;
-    return html`<ul class="chips" aria-label="Compared jobs">${jobs.slice(0, CHIPS).map((job) => html`<li class=${this.brushed && !this.brushed.has(job.id) ? "off" : ""}>
+    return html`<ul class="chips" aria-label="Compared jobs">${jobs.slice(0, CHIPS).map(
+      (job) => html`<li class=${this.brushed && !this.brushed.has(job.id) ? "off" : ""}>
       <i class="swatch" .style=${`background: var(${colors.get(job.id).color})`}></i><a href="/jobs/${job.id}">${job.name || "unnamed"} <span class="soft small id">${job.id.slice(4, 8)}</span></a>
-      ${jobs.length > 1 && jobs.length <= MOST_CURVES ? html`<button type="button" class="ghost icon" aria-label="Remove ${job.name} ${job.id.slice(4, 8)}" @click=${() => this.remove_(job.id)}>${icon("close")}</button>` : nothing}</li>`)}
+      ${jobs.length > 1 && jobs.length <= MOST_CURVES ? html`<button type="button" class="ghost icon" aria-label="Remove ${job.name} ${job.id.slice(4, 8)}" @click=${() => this.remove_(job.id)}>${icon("close")}</button>` : nothing}</li>`,
+    )}
       ${jobs.length > CHIPS ? html`<li class="soft">and ${(jobs.length - CHIPS).toLocaleString("en")} more</li>` : nothing}</ul>`;
   }
 
@@ -128,7 +159,13 @@ class CompareView extends View {
     return html`<h1 class="visually-hidden">Compare</h1>${empty({
       title: "Nothing to compare yet",
       text: "Select jobs in the list with their boxes, or with x on the keyboard, then press Compare.",
-      action: latest.length === 2 ? { words: "Compare the last two jobs", href: `/compare?jobs=${latest.map((job) => job.id.slice(4)).join(",")}` } : { words: "All jobs", href: "/jobs" },
+      action:
+        latest.length === 2
+          ? {
+              words: "Compare the last two jobs",
+              href: `/compare?jobs=${latest.map((job) => job.id.slice(4)).join(",")}`,
+            }
+          : { words: "All jobs", href: "/jobs" },
       command: "ipulse compare latest latest~1",
     })}`;
   }

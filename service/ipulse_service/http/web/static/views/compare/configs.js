@@ -12,7 +12,14 @@ export function flat(value, path = "", lines = new Map()) {
 }
 
 class Configs extends LitElement {
-  static properties = { jobs: { attribute: false }, left: { state: true }, right: { state: true }, isAll: { state: true }, specs: { state: true }, problem: { state: true } };
+  static properties = {
+    jobs: { attribute: false },
+    left: { state: true },
+    right: { state: true },
+    isAll: { state: true },
+    specs: { state: true },
+    problem: { state: true },
+  };
 
   constructor() {
     super();
@@ -25,7 +32,9 @@ class Configs extends LitElement {
     this.problem = "";
   }
 
-  createRenderRoot() { return this; }
+  createRenderRoot() {
+    return this;
+  }
 
   willUpdate() {
     const ids = this.jobs.map((job) => job.id);
@@ -45,24 +54,37 @@ class Configs extends LitElement {
   }
 
   select(side, words) {
-    return html`<label class="inline">${words} <select @change=${(event) => { this[side] = event.target.value; }}>
+    return html`<label class="inline">${words} <select @change=${(event) => {
+      this[side] = event.target.value;
+    }}>
       ${this.jobs.slice(0, 200).map((job) => html`<option value=${job.id} ?selected=${job.id === this[side]}>${isolated(job.name) || "unnamed"} ${job.id.slice(4, 8)}</option>`)}</select></label>`;
   }
 
   render() {
     if (this.jobs.length < 2) return nothing;
     const [left, right] = [this.specs.get(this.left), this.specs.get(this.right)];
-    const paths = left && right ? [...new Set([...left.keys(), ...right.keys()])].filter((path) => this.isAll || left.get(path) !== right.get(path)) : [];
+    const paths =
+      left && right
+        ? [...new Set([...left.keys(), ...right.keys()])].filter(
+            (path) => this.isAll || left.get(path) !== right.get(path),
+          )
+        : [];
     return html`<section aria-label="Configurations"><div class="bar"><h2>Configurations</h2>${this.select("left", "from")}${this.select("right", "to")}
-        <label class="inline"><input type="checkbox" .checked=${this.isAll} @change=${(event) => { this.isAll = event.target.checked; }}>equal lines, too</label></div>
+        <label class="inline"><input type="checkbox" .checked=${this.isAll} @change=${(event) => {
+          this.isAll = event.target.checked;
+        }}>equal lines, too</label></div>
       ${this.problem ? html`<p class="soft">${this.problem}</p>` : nothing}
       ${left && right && !paths.length ? html`<p class="soft">These two jobs have equal settings.</p>` : nothing}
-      ${paths.length ? html`<div class="grid-box diff" tabindex="0" role="region" aria-label="Changed settings"><table class="grid"><caption>Changed settings</caption>
+      ${
+        paths.length
+          ? html`<div class="grid-box diff" tabindex="0" role="region" aria-label="Changed settings"><table class="grid"><caption>Changed settings</caption>
         <thead><tr><th scope="col">Setting</th><th scope="col">from</th><th scope="col">to</th></tr></thead>
         <tbody>${paths.map((path) => {
           const [before, after] = [left.get(path), right.get(path)];
           return html`<tr><th scope="row"><code>${path}</code></th><td class=${before === after ? "" : "removed"} data-label="from"><code>${before ?? "—"}</code></td><td class=${before === after ? "" : "added"} data-label="to"><code>${after ?? "—"}</code></td></tr>`;
-        })}</tbody></table></div>` : nothing}</section>`;
+        })}</tbody></table></div>`
+          : nothing
+      }</section>`;
   }
 }
 customElements.define("ip-configs", Configs);

@@ -9,7 +9,13 @@ import { menu } from "../../parts/menu.js";
 import "../../charts/curve.js";
 import { LINES, grouped, hasGroups } from "./groups.js";
 
-const AXES = { epoch: "epoch", step: "step", samples: "samples", training_time: "training time (s)", wall_time: "time (s)" };
+const AXES = {
+  epoch: "epoch",
+  step: "step",
+  samples: "samples",
+  training_time: "training time (s)",
+  wall_time: "time (s)",
+};
 const NEVER_SMOOTHED = /learning_rate|second_threshold/; // their steps are real
 const GROUP = "compare";
 export const POINTS = 1000; // of a curve
@@ -20,7 +26,9 @@ function toggled(list, name) {
 
 /** Shows the same part of x in all charts. */
 function zoom(view) {
-  const [from, to] = [...view.querySelectorAll(".zoom input")].map((field) => (field.value === "" ? null : Number(field.value)));
+  const [from, to] = [...view.querySelectorAll(".zoom input")].map((field) =>
+    field.value === "" ? null : Number(field.value),
+  );
   for (const chart of view.querySelectorAll("ip-curve")) {
     const xs = chart.data?.[0] ?? [];
     if (chart.plot && xs.length) chart.zoom(from ?? xs[0], to ?? xs.at(-1));
@@ -37,8 +45,21 @@ async function refine(view) {
     return;
   }
   const { min: from, max: to } = chart.plot.scales.x;
-  if (view.part?.from === from && view.part?.to === to || view.x === "wall_time" || !series.jobs.some((job) => job.series.some(isMerged))) return;
-  const query = { jobs: series.jobs.map((job) => job.job).join(","), scope: series.scope, x: view.x, names: drawn.join(","), points: POINTS, from, to };
+  if (
+    (view.part?.from === from && view.part?.to === to) ||
+    view.x === "wall_time" ||
+    !series.jobs.some((job) => job.series.some(isMerged))
+  )
+    return;
+  const query = {
+    jobs: series.jobs.map((job) => job.job).join(","),
+    scope: series.scope,
+    x: view.x,
+    names: drawn.join(","),
+    points: POINTS,
+    from,
+    to,
+  };
   const finer = await api.get("/v1/metrics", { query, signal: view.signal }).catch(() => null);
   if (finer) view.part = { from, to, jobs: new Map(finer.jobs.map((job) => [job.job, job.series])) };
 }
@@ -67,17 +88,27 @@ function seriesOf(name, view, data) {
     const finer = view.part?.jobs.get(job.job)?.find((one) => one.name === name);
     const { x, y } = lineOf(finer ? withPart(series, finer, view.part.from, view.part.to) : series, scale);
     const first = view.x === "wall_time" ? x[0] : 0;
-    return [{
-      id: job.job, label: names.get(job.name) > 1 || !job.name ? `${isolated(job.name)} ${job.job.slice(4, 8)}` : isolated(job.name), color, dash,
-      x: first ? x.map((value) => value - first) : x, y,
-    }];
+    return [
+      {
+        id: job.job,
+        label:
+          names.get(job.name) > 1 || !job.name ? `${isolated(job.name)} ${job.job.slice(4, 8)}` : isolated(job.name),
+        color,
+        dash,
+        x: first ? x.map((value) => value - first) : x,
+        y,
+      },
+    ];
   });
   return view.lines === "jobs" || !hasGroups(data.comparison) ? perJob : grouped(perJob, data.comparison, view.lines);
 }
 
 export function curves(view, data) {
   const { names, drawn } = data;
-  const set = (name, convert = (text) => text) => (event) => updateQuery({ [name]: convert(event.target.value) });
+  const set =
+    (name, convert = (text) => text) =>
+    (event) =>
+      updateQuery({ [name]: convert(event.target.value) });
   const axis = html`<label class="inline">x <select @change=${set("x", (value) => (value === "epoch" ? null : value))}>
         ${Object.entries(AXES).map(([key, words]) => html`<option value=${key} ?selected=${key === view.x}>${words}</option>`)}</select></label>`;
   if (!names.length) {
@@ -88,20 +119,34 @@ export function curves(view, data) {
   return html`<section class="section" aria-label="Curves">
     <div class="bar curve-bar">
       <h2>Curves</h2>
-      ${menu(html`Metrics${icon("down")}`, names.map((name) => ({
-        words: label(name), isChecked: drawn.includes(name), act: () => updateQuery({ metrics: toggled(drawn, name).join(",") }),
-      })), { name: "Metrics", key: view })}
+      ${menu(
+        html`Metrics${icon("down")}`,
+        names.map((name) => ({
+          words: label(name),
+          isChecked: drawn.includes(name),
+          act: () => updateQuery({ metrics: toggled(drawn, name).join(",") }),
+        })),
+        { name: "Metrics", key: view },
+      )}
       ${axis}
-      ${hasGroups(data.comparison) ? html`<label class="inline">Lines <select name="lines" @change=${set("lines", (value) => (value === "jobs" ? null : value))}>
-        ${Object.entries(LINES).map(([key, words]) => html`<option value=${key} ?selected=${key === view.lines}>${words}</option>`)}</select></label>` : nothing}
+      ${
+        hasGroups(data.comparison)
+          ? html`<label class="inline">Lines <select name="lines" @change=${set("lines", (value) => (value === "jobs" ? null : value))}>
+        ${Object.entries(LINES).map(([key, words]) => html`<option value=${key} ?selected=${key === view.lines}>${words}</option>`)}</select></label>`
+          : nothing
+      }
       <label class="inline">Smoothing <input type="range" min="0" max="0.99" step="0.01" .value=${String(view.smooth)} @input=${set("smooth", (value) => (Number(value) ? value : null))}>
         <output>${view.smooth.toFixed(2)}</output></label>
       <label class="inline"><input type="checkbox" .checked=${view.isLog} @change=${(event) => updateQuery({ log: event.target.checked ? "y" : null })}>Log y</label>
       <span class="inline zoom" role="group" aria-label="Part of the x axis"><label>from <input type="number" step="any" @change=${() => zoom(view)}></label> <label>to <input type="number" step="any" @change=${() => zoom(view)}></label></span>
     </div>
-    <div class="curve-grid" @pointerup=${() => setTimeout(() => read(view), 50)}>${repeat(drawn, (name) => `${name} ${view.x}`, (name) => html`<figure class="card">
+    <div class="curve-grid" @pointerup=${() => setTimeout(() => read(view), 50)}>${repeat(
+      drawn,
+      (name) => `${name} ${view.x}`,
+      (name) => html`<figure class="card">
       <ip-curve .series=${seriesOf(name, view, data)} .x=${AXES[view.x]} .name=${label(name)} .unit=${isShare(name) ? "%" : ""} .log=${view.isLog}
-        .smooth=${NEVER_SMOOTHED.test(name) ? 0 : view.smooth} group=${GROUP}></ip-curve></figure>`)}</div>
+        .smooth=${NEVER_SMOOTHED.test(name) ? 0 : view.smooth} group=${GROUP}></ip-curve></figure>`,
+    )}</div>
     ${data.comparison.jobs.length > data.series.jobs.length ? html`<p class="soft small">Curves of the first ${data.series.jobs.length} jobs.</p>` : nothing}
   </section>`;
 }

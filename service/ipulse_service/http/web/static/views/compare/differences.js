@@ -27,17 +27,36 @@ export function columnsOf(comparison) {
 
 function columnsIn({ jobs, settings, metrics, smaller_is_better: falling }) {
   // A setting with one value differs only because some jobs do not have it.
-  const weight = ({ name, distinct }) => (distinct > 1 ? jobs.length : 0) + jobs.filter((job) => isThere(job.settings[name])).length;
+  const weight = ({ name, distinct }) =>
+    (distinct > 1 ? jobs.length : 0) + jobs.filter((job) => isThere(job.settings[name])).length;
   const weights = new Map(settings.map((one) => [one.name, weight(one)]));
   return [
-    ...[...settings].sort((a, b) => weights.get(b.name) - weights.get(a.name)).map((one) => ({ key: one.name, words: label(one.label), value: (job) => job.settings[one.name], isMetric: false })),
-    ...metrics.map((name) => ({ key: name, words: label(name), value: (job) => job.metrics[name]?.kept, isMetric: true, isSmallGood: falling.includes(name) })),
+    ...[...settings]
+      .sort((a, b) => weights.get(b.name) - weights.get(a.name))
+      .map((one) => ({
+        key: one.name,
+        words: label(one.label),
+        value: (job) => job.settings[one.name],
+        isMetric: false,
+      })),
+    ...metrics.map((name) => ({
+      key: name,
+      words: label(name),
+      value: (job) => job.metrics[name]?.kept,
+      isMetric: true,
+      isSmallGood: falling.includes(name),
+    })),
   ];
 }
 
 function csv(comparison) {
   const columns = columnsOf(comparison);
-  const rows = comparison.jobs.map((job) => [job.id, job.name, job.state, ...columns.map((column) => column.value(job))]);
+  const rows = comparison.jobs.map((job) => [
+    job.id,
+    job.name,
+    job.state,
+    ...columns.map((column) => column.value(job)),
+  ]);
   downloadCsv([["id", "name", "state", ...columns.map((column) => column.key)], ...rows], "compare.csv");
 }
 
@@ -67,7 +86,8 @@ export function differences(view, data) {
   const { baseline } = view;
   const columns = columnsOf(comparison);
   const tops = new Map(columns.filter((column) => column.isMetric).map((column) => [column.key, best(jobs, column)]));
-  const name = (job) => html`<i class="swatch" .style=${`background: var(${colors.get(job.id).color})`}></i><a class="name" href="/jobs/${job.id}">${job.name || "unnamed"}</a> <span class="soft small id">${job.id.slice(4, 8)}</span>${job === baseline ? html` <span class="tag">baseline</span>` : nothing}`;
+  const name = (job) =>
+    html`<i class="swatch" .style=${`background: var(${colors.get(job.id).color})`}></i><a class="name" href="/jobs/${job.id}">${job.name || "unnamed"}</a> <span class="soft small id">${job.id.slice(4, 8)}</span>${job === baseline ? html` <span class="tag">baseline</span>` : nothing}`;
   const rows = jobs.slice(0, ROWS);
   const table = view.isTransposed
     ? html`<thead><tr><th scope="col">Setting or metric</th>${rows.map((job) => html`<th scope="col">${name(job)}</th>`)}</tr></thead>
@@ -76,9 +96,15 @@ export function differences(view, data) {
       <tbody>${rows.map((job) => html`<tr><th scope="row">${name(job)}</th><td class="c-state" data-label="State">${chip(job.state)}</td>${columns.map((column) => cell(job, column, tops.get(column.key), baseline))}</tr>`)}</tbody>`;
   return html`<section class="section" aria-label="Settings and metrics">
     <div class="bar"><h2>Settings that differ, and results</h2>
-      ${comparison.jobs.length > 1 ? html`<label class="inline">Baseline <select name="baseline" @change=${(event) => updateQuery({ baseline: event.target.value })}>
-        <option value="">none</option>${comparison.jobs.slice(0, MOST_OPTIONS).map((job) => html`<option value=${job.id.slice(4)} ?selected=${job === baseline}>${isolated(job.name) || "unnamed"} ${job.id.slice(4, 8)}</option>`)}</select></label>` : nothing}
-      <div class="buttons right"><button type="button" aria-pressed=${String(view.isTransposed)} @click=${() => { view.isTransposed = !view.isTransposed; }}>Transpose</button>
+      ${
+        comparison.jobs.length > 1
+          ? html`<label class="inline">Baseline <select name="baseline" @change=${(event) => updateQuery({ baseline: event.target.value })}>
+        <option value="">none</option>${comparison.jobs.slice(0, MOST_OPTIONS).map((job) => html`<option value=${job.id.slice(4)} ?selected=${job === baseline}>${isolated(job.name) || "unnamed"} ${job.id.slice(4, 8)}</option>`)}</select></label>`
+          : nothing
+      }
+      <div class="buttons right"><button type="button" aria-pressed=${String(view.isTransposed)} @click=${() => {
+        view.isTransposed = !view.isTransposed;
+      }}>Transpose</button>
       <button type="button" @click=${() => csv(comparison)}>CSV</button></div></div>
     ${comparison.settings.length ? nothing : html`<p class="soft">All settings of these jobs are equal.</p>`}
     <div class="grid-box jobs" tabindex="0" role="region" aria-label="Settings that differ, and results"><table class="grid"><caption>Settings that differ, and results</caption>${table}</table></div>

@@ -1,7 +1,12 @@
-// One line a group: the mean of jobs that differ in the seed only, a band of their spread, and the jobs themselves, faint.
+// One line a group: the mean of jobs that differ in the seed only, a band of their spread, and the jobs themselves,
+// faint.
 import { label, metric } from "../../lib/format.js";
 
-export const LINES = { jobs: "each job", sd: "mean ± std. dev. of a group", range: "mean, lowest to highest of a group" };
+export const LINES = {
+  jobs: "each job",
+  sd: "mean ± std. dev. of a group",
+  range: "mean, lowest to highest of a group",
+};
 
 /** The groups of several jobs with curves. */
 export const hasGroups = ({ groups }) => groups.some((group) => group.jobs.length > 1);
@@ -9,7 +14,9 @@ export const hasGroups = ({ groups }) => groups.some((group) => group.jobs.lengt
 /** The settings of a group in words. */
 function words(group, comparison) {
   const short = new Map(comparison.settings.map((one) => [one.name, one.label]));
-  const parts = comparison.group_by.map((name) => `${label(short.get(name) ?? name)} ${metric(name, group.values[name])}`);
+  const parts = comparison.group_by.map(
+    (name) => `${label(short.get(name) ?? name)} ${metric(name, group.values[name])}`,
+  );
   return parts.join(", ") || "all jobs";
 }
 
@@ -38,7 +45,10 @@ function spreadOf(curves, kind) {
       return value === null ? [] : [value];
     });
     const mean = values.reduce((sum, value) => sum + value, 0) / values.length;
-    const deviation = values.length > 1 ? Math.sqrt(values.reduce((sum, value) => sum + (value - mean) ** 2, 0) / (values.length - 1)) : 0;
+    const deviation =
+      values.length > 1
+        ? Math.sqrt(values.reduce((sum, value) => sum + (value - mean) ** 2, 0) / (values.length - 1))
+        : 0;
     result.y.push(values.length ? mean : null);
     result.low.push(!values.length ? null : kind === "sd" ? mean - deviation : Math.min(...values));
     result.high.push(!values.length ? null : kind === "sd" ? mean + deviation : Math.max(...values));
@@ -58,8 +68,14 @@ export function grouped(series, comparison, kind) {
     const id = `group-${index}`;
     const color = `--s${(index % 8) + 1}`;
     const dash = index < 8 ? undefined : [6, 4];
-    const spread = spreadOf(members.map(({ x, y }) => ({ x: [...x], y: [...y] })), kind);
+    const spread = spreadOf(
+      members.map(({ x, y }) => ({ x: [...x], y: [...y] })),
+      kind,
+    );
     const count = members.length > 1 ? ` (${members.length})` : "";
-    return [...members.map((one) => ({ ...one, color, dash: undefined, faint: true, owner: id })), { id, label: `${words(group, comparison)}${count}`, color, dash, ...spread }];
+    return [
+      ...members.map((one) => ({ ...one, color, dash: undefined, faint: true, owner: id })),
+      { id, label: `${words(group, comparison)}${count}`, color, dash, ...spread },
+    ];
   });
 }

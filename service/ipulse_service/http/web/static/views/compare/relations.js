@@ -20,11 +20,22 @@ export function lines(data) {
 function linesOf({ comparison }) {
   const columns = columnsOf(comparison);
   // An axis says something if most jobs have a value on it.
-  const isCommon = (column) => 2 * comparison.jobs.filter((job) => isThere(column.value(job))).length > comparison.jobs.length;
+  const isCommon = (column) =>
+    2 * comparison.jobs.filter((job) => isThere(column.value(job))).length > comparison.jobs.length;
   const settings = columns.filter((column) => !column.isMetric && isCommon(column)).slice(0, MOST_AXES - 1);
   const shown = settings.concat(columns.filter((column) => column.isMetric).slice(0, 2));
-  const axes = shown.map((column) => axisOf(column.key, column.words, comparison.jobs.map((job) => column.value(job))));
-  const rows = comparison.jobs.map((job) => ({ id: job.id, label: `${isolated(job.name) || "unnamed"} ${job.id.slice(4, 8)}`, values: shown.map((column) => column.value(job)) }));
+  const axes = shown.map((column) =>
+    axisOf(
+      column.key,
+      column.words,
+      comparison.jobs.map((job) => column.value(job)),
+    ),
+  );
+  const rows = comparison.jobs.map((job) => ({
+    id: job.id,
+    label: `${isolated(job.name) || "unnamed"} ${job.id.slice(4, 8)}`,
+    values: shown.map((column) => column.value(job)),
+  }));
   return { columns, axes, rows, colored: settings.length, key: JSON.stringify([axes, rows]) };
 }
 
@@ -32,7 +43,10 @@ function brush(view, rows) {
   return (_event, chart) => {
     const axes = chart.getModel().getComponent("parallel", 0)?.coordinateSystem;
     const active = [];
-    axes?.eachActiveState(chart.getModel().getSeriesByIndex(0).getData(), (state, index) => state === "active" && active.push(rows[index].id));
+    axes?.eachActiveState(
+      chart.getModel().getSeriesByIndex(0).getData(),
+      (state, index) => state === "active" && active.push(rows[index].id),
+    );
     const isBrushed = axes?.hasAxisBrushed();
     view.brushed = isBrushed ? new Set(active) : null;
   };
@@ -53,10 +67,26 @@ export function relations(view, data, { columns, axes, rows, colored, key }) {
   const sx = column("sx", columns[0]);
   const sy = column("sy", columns.find((one) => one.isMetric) ?? columns.at(-1));
   const { jobs } = data.comparison;
-  const of = (one) => axisOf(one.key, one.words, jobs.map((job) => one.value(job)));
-  const points = view.shown.map((job) => ({ id: job.id, label: `${isolated(job.name)} ${job.id.slice(4, 8)}`, x: sx.value(job), y: sy.value(job), color: data.colors.get(job.id).color }))
+  const of = (one) =>
+    axisOf(
+      one.key,
+      one.words,
+      jobs.map((job) => one.value(job)),
+    );
+  const points = view.shown
+    .map((job) => ({
+      id: job.id,
+      label: `${isolated(job.name)} ${job.id.slice(4, 8)}`,
+      x: sx.value(job),
+      y: sy.value(job),
+      color: data.colors.get(job.id).color,
+    }))
     .filter((point) => point.x !== null && point.x !== undefined && point.y !== null && point.y !== undefined);
-  const select = (name, words, chosen) => html`<label class="inline">${words} <select @change=${(event) => updateQuery({ [name]: event.target.value })}>
+  const select = (
+    name,
+    words,
+    chosen,
+  ) => html`<label class="inline">${words} <select @change=${(event) => updateQuery({ [name]: event.target.value })}>
     ${columns.map((one) => html`<option value=${one.key} ?selected=${one === chosen}>${one.words}</option>`)}</select></label>`;
   return html`<section class="section" aria-label="Relations">
     <div class="bar"><h2>Relations</h2>${view.brushed ? html`<span class="soft">${view.brushed.size} of ${rows.length} chosen</span><button type="button" @click=${() => clear(view)}>Show all</button>` : nothing}</div>

@@ -25,9 +25,13 @@ class Seeds extends LitElement {
     this.comparison = null;
   }
 
-  createRenderRoot() { return this; }
+  createRenderRoot() {
+    return this;
+  }
 
-  render() { return this.comparison ? seeds(this.comparison) : nothing; }
+  render() {
+    return this.comparison ? seeds(this.comparison) : nothing;
+  }
 }
 customElements.define("ip-seeds", Seeds);
 

@@ -17,11 +17,17 @@ export const versionBadge = (version) => badge(version.state, KINDS[version.stat
 class DatasetsView extends View {
   static poll = 5000;
 
-  heading() { return "Data sets"; }
+  heading() {
+    return "Data sets";
+  }
 
-  loadKey(route) { return route.query.get("page") ?? ""; }
+  loadKey(route) {
+    return route.query.get("page") ?? "";
+  }
 
-  async load(route, signal) { return api.get("/v1/datasets", { query: { page_token: route.query.get("page") }, signal }); }
+  async load(route, signal) {
+    return api.get("/v1/datasets", { query: { page_token: route.query.get("page") }, signal });
+  }
 
   async upload(file) {
     const version = await uploadDialog(file);
@@ -51,13 +57,20 @@ class DatasetsView extends View {
       <div class="grid-box jobs" tabindex="0" role="region" aria-label="Data sets"><table class="grid"><caption>Data sets</caption>
         <thead><tr><th scope="col">Name</th><th scope="col">State</th><th scope="col">Kind</th><th scope="col" class="number">Samples</th><th scope="col" class="number">Channels</th><th scope="col" class="number">Classes</th>
           <th scope="col" class="number">Size</th><th scope="col" class="number">Jobs</th><th scope="col">Uploaded</th></tr></thead>
-        <tbody>${repeat(datasets, (one) => one.name, ({ name, versions, latest }) => html`<tr>
+        <tbody>${repeat(
+          datasets,
+          (one) => one.name,
+          ({ name, versions, latest }) => html`<tr>
           <th scope="row"><a class="name" href="/datasets/${encodeURIComponent(name)}">${name}</a> ${latest ? html`<span class="soft small id">@${latest.version}</span>` : nothing} ${versions > 1 ? html`<span class="soft small">${versions} versions</span>` : nothing}</th>
-          ${latest ? html`<td class="c-state" data-label="State">${versionBadge(latest)}</td><td data-label="Kind">${latest.kind ? plain(latest.kind) : nothing}</td>
+          ${
+            latest
+              ? html`<td class="c-state" data-label="State">${versionBadge(latest)}</td><td data-label="Kind">${latest.kind ? plain(latest.kind) : nothing}</td>
           <td class="number" data-label="Samples">${latest.facts ? html`${number(latest.facts.samples)}${latest.facts.test_samples ? html` <span class="soft small">${number(latest.facts.test_samples)} of them test</span>` : nothing}` : nothing}</td>
           <td class="number" data-label="Channels">${latest.facts ? number(latest.facts.channels) : nothing}</td><td class="number" data-label="Classes">${latest.facts?.classes ? number(latest.facts.classes) : nothing}</td>
           <td class="number" data-label="Size">${bytes(latest.size)}</td><td class="number" data-label="Jobs">${latest.jobs}</td><td data-label="Uploaded">${ago(latest.created_at)}</td>`
-            : html`<td colspan="8"></td>`}</tr>`)}</tbody></table></div>
+              : html`<td colspan="8"></td>`
+          }</tr>`,
+        )}</tbody></table></div>
       ${next ? html`<nav class="paging" aria-label="Pages of the list"><span></span><a class="button" href="/datasets?page=${next}">More</a></nav>` : nothing}
       ${zone}`;
   }

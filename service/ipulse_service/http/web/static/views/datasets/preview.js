@@ -8,7 +8,12 @@ import { image, raster } from "../../charts/raster.js";
 const HEIGHT = 300; // pixels, as in the style sheet
 
 class Sample extends LitElement {
-  static properties = { version: { attribute: false }, at: { state: true }, sample: { state: true }, problem: { state: true } };
+  static properties = {
+    version: { attribute: false },
+    at: { state: true },
+    sample: { state: true },
+    problem: { state: true },
+  };
 
   constructor() {
     super();
@@ -19,7 +24,9 @@ class Sample extends LitElement {
     this.problem = "";
   }
 
-  createRenderRoot() { return this; }
+  createRenderRoot() {
+    return this;
+  }
 
   willUpdate(changed) {
     if (changed.has("version") && changed.get("version")?.reference !== this.version.reference) this.at = 0;
@@ -32,7 +39,9 @@ class Sample extends LitElement {
   async fetch(key) {
     const { dataset, version, previews } = this.version;
     try {
-      const sample = await api.get(`/v1/datasets/${encodeURIComponent(dataset)}/versions/${version}/samples/${previews[this.at]}`);
+      const sample = await api.get(
+        `/v1/datasets/${encodeURIComponent(dataset)}/versions/${version}/samples/${previews[this.at]}`,
+      );
       if (key === this.key) this.sample = sample;
       this.problem = "";
     } catch (error) {
@@ -49,14 +58,24 @@ class Sample extends LitElement {
         return image(values, rows, columns);
       }
       const last = end ?? steps ?? times.reduce((most, time) => Math.max(most, time), 1);
-      return raster({ x: times, y: channels, end: last, rows: this.version.facts.channels, color: "c1", height: HEIGHT, unit });
+      return raster({
+        x: times,
+        y: channels,
+        end: last,
+        rows: this.version.facts.channels,
+        color: "c1",
+        height: HEIGHT,
+        unit,
+      });
     });
   }
 
   render() {
     const { previews } = this.version;
     const { sample } = this;
-    const step = (by) => () => { this.at = (this.at + by + previews.length) % previews.length; };
+    const step = (by) => () => {
+      this.at = (this.at + by + previews.length) % previews.length;
+    };
     return html`<div class="bar"><h2>Sample ${number(previews[this.at])}</h2>
         ${sample ? html`<span class="soft">${sample.label === null ? "no label" : `label ${sample.label}`}${sample.is_test ? ", test" : ""}${sample.events ? html`, ${number(sample.events)} events${sample.shown < sample.events ? `, ${number(sample.shown)} shown` : ""}` : nothing}</span>` : nothing}
         <div class="buttons right"><button type="button" @click=${step(-1)}>Previous</button><button type="button" @click=${step(1)}>Next</button></div></div>

@@ -18,7 +18,11 @@ function whyItWaits(waiting) {
 export function waitingJobs(jobs, total) {
   if (!jobs.length) return nothing;
   return html`<section class="card why" aria-label="Why jobs wait"><h2>Why jobs wait</h2>
-    <ul>${jobs.map((job) => html`<li><a class="name" href="/jobs/${job.id}">${job.name || job.id}</a> <span class="soft small">${job.device}, queued ${ago(job.created_at)}</span><br>
-      <span>${whyItWaits(job.waiting_on)}</span></li>`)}</ul>
+    <ul>${jobs.map(
+      (
+        job,
+      ) => html`<li><a class="name" href="/jobs/${job.id}">${job.name || job.id}</a> <span class="soft small">${job.device}, queued ${ago(job.created_at)}</span><br>
+      <span>${whyItWaits(job.waiting_on)}</span></li>`,
+    )}</ul>
     ${total > jobs.length ? html`<p class="soft small"><a href="/jobs?q=state:queued,retry_wait">and ${(total - jobs.length).toLocaleString("en")} more queued jobs</a></p>` : nothing}</section>`;
 }

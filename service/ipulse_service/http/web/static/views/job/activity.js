@@ -11,7 +11,9 @@ class Activity extends LitElement {
     this.store = null;
   }
 
-  createRenderRoot() { return this; }
+  createRenderRoot() {
+    return this;
+  }
 
   connectedCallback() {
     super.connectedCallback();
@@ -30,10 +32,16 @@ class Activity extends LitElement {
     const phase = phaseOf(job.state);
     const said = store?.progress;
     if (!phase || said?.phase !== phase || (phase === "run" && job.progress)) return nothing;
-    const left = said.remaining_seconds ? said.remaining_seconds - (Date.now() - Date.parse(said.time)) / 1000 : 0; // an estimate that has passed says nothing
+    // an estimate that has passed says nothing
+    const left = said.remaining_seconds ? said.remaining_seconds - (Date.now() - Date.parse(said.time)) / 1000 : 0;
     return [
-      said.message, said.steps_total && `${said.steps_done} of ${said.steps_total} done`, left > 0 && `about ${duration(left)} left`, `for ${since(said.time)}`,
-    ].filter(Boolean).join(" · ");
+      said.message,
+      said.steps_total && `${said.steps_done} of ${said.steps_total} done`,
+      left > 0 && `about ${duration(left)} left`,
+      `for ${since(said.time)}`,
+    ]
+      .filter(Boolean)
+      .join(" · ");
   }
 }
 

@@ -14,7 +14,9 @@ class Config extends Tab {
     this.submitted = null;
   }
 
-  get view() { return this.route?.query.get("view") ?? ""; }
+  get view() {
+    return this.route?.query.get("view") ?? "";
+  }
 
   updated() {
     const { id } = this.job ?? {};
@@ -25,7 +27,10 @@ class Config extends Tab {
   async fetchSubmitted(id) {
     this.submitted = { id };
     try {
-      const { text } = await api.get(`/v1/jobs/${id}/spec`, { query: { form: "submitted" }, signal: this.leaving.signal });
+      const { text } = await api.get(`/v1/jobs/${id}/spec`, {
+        query: { form: "submitted" },
+        signal: this.leaving.signal,
+      });
       this.submitted = { id, text };
     } catch (error) {
       if (!this.leaving.signal.aborted) this.submitted = { id, missing: error.message };
@@ -42,8 +47,12 @@ class Config extends Tab {
     const { view } = this;
     const shown = view === "all" ? ordered(job.spec, schema) : withoutDefaults(job.spec, schema);
     const { text: submitted, missing } = this.submitted?.id === job.id ? this.submitted : {};
-    const text = view === "submitted" ? submitted ?? "" : YAML.stringify(shown, { lineWidth: 120, flowCollectionPadding: false });
-    const choice = (words, name) => html`<button type="button" aria-pressed=${String(view === name)} @click=${() => updateQuery({ view: name || null })}>${words}</button>`;
+    const text =
+      view === "submitted"
+        ? (submitted ?? "")
+        : YAML.stringify(shown, { lineWidth: 120, flowCollectionPadding: false });
+    const choice = (words, name) =>
+      html`<button type="button" aria-pressed=${String(view === name)} @click=${() => updateQuery({ view: name || null })}>${words}</button>`;
     return html`
       <div class="bar">
         <span class="buttons" role="group" aria-label="Which settings">${choice("Differs from defaults", "")}${choice("All settings", "all")}${choice("As submitted", "submitted")}</span>

@@ -29,12 +29,16 @@ class Files extends Tab {
     for (const file of files) {
       if (this.leaving.signal.aborted) break;
       Object.assign(document.createElement("a"), { href: contentOf(this.job.id, file), download: file.name }).click();
-      await new Promise((resolve) => { setTimeout(resolve, APART); });
+      await new Promise((resolve) => {
+        setTimeout(resolve, APART);
+      });
     }
     this.isSaving = false;
   }
 
-  async load(job, signal) { return api.get(`/v1/jobs/${job.id}/artifacts`, { signal }); }
+  async load(job, signal) {
+    return api.get(`/v1/jobs/${job.id}/artifacts`, { signal });
+  }
 
   draw({ artifacts, complete }) {
     if (!artifacts.length) return notYet(this.job, "file");
@@ -56,25 +60,39 @@ class Files extends Tab {
       <td data-label="Size" class="number">${bytes(file.size)}</td>
       <td data-label="SHA-256"><code title=${file.sha256}>${file.sha256.slice(0, 12)}</code>${copyButton(file.sha256, "Copy the digest")}</td>
       <td><span class="buttons end">
-        ${file.role === "trace" ? html`<button type="button" @click=${() => this.toPerfetto(file)}>Perfetto</button><a class="button" href="/jobs/${this.job.id}/profile?part=timeline">Open</a>`
-          : file.role === "report" ? html`<a class="button" href="/jobs/${this.job.id}/report">Open</a>`
-          : kind && file.size <= MOST_BYTES ? html`<button type="button" aria-expanded=${String(isOpen)} @click=${() => this.toggle(file, kind)}>Preview</button>` : nothing}
+        ${
+          file.role === "trace"
+            ? html`<button type="button" @click=${() => this.toPerfetto(file)}>Perfetto</button><a class="button" href="/jobs/${this.job.id}/profile?part=timeline">Open</a>`
+            : file.role === "report"
+              ? html`<a class="button" href="/jobs/${this.job.id}/report">Open</a>`
+              : kind && file.size <= MOST_BYTES
+                ? html`<button type="button" aria-expanded=${String(isOpen)} @click=${() => this.toggle(file, kind)}>Preview</button>`
+                : nothing
+        }
         <a class="button" href=${contentOf(this.job.id, file)} download=${file.name} aria-label="Download ${file.name}">Download</a></span></td>
     </tr>
     ${isOpen ? html`<tr class="preview"><td colspan="5">${this.preview ?? skeleton(2)}</td></tr>` : nothing}`;
   }
 
-  toPerfetto(file) { return openInPerfetto(this.job.name || this.job.id, async () => (await this.content(file)).arrayBuffer()); }
+  toPerfetto(file) {
+    return openInPerfetto(this.job.name || this.job.id, async () => (await this.content(file)).arrayBuffer());
+  }
 
-  content(file) { return api.raw("GET", contentOf(this.job.id, file), { headers: { accept: "*/*" }, signal: this.leaving.signal }); }
+  content(file) {
+    return api.raw("GET", contentOf(this.job.id, file), { headers: { accept: "*/*" }, signal: this.leaving.signal });
+  }
 
   async toggle(file, kind) {
     this.preview = null;
     this.open = this.open === file.id ? null : file.id;
     if (!this.open) return;
     try {
-      const drawn = kind === "nir" ? networkPreview(await api.get(`/v1/jobs/${this.job.id}/artifacts/${file.id}/network`, { signal: this.leaving.signal }))
-        : await previews[kind](await this.content(file));
+      const drawn =
+        kind === "nir"
+          ? networkPreview(
+              await api.get(`/v1/jobs/${this.job.id}/artifacts/${file.id}/network`, { signal: this.leaving.signal }),
+            )
+          : await previews[kind](await this.content(file));
       if (this.open === file.id) this.preview = drawn;
     } catch (error) {
       if (!this.leaving.signal.aborted) this.preview = problem(error);
@@ -96,14 +114,19 @@ const plainText = (text) => html`<pre class="preview-text" tabindex="0">${text.s
 const previews = {
   text: async (response) => plainText(await response.text()),
   json: async (response) => html`<div class="tree">${tree(await shownJSON(response), 0)}</div>`,
-  gzip: async (response) => plainText(await new Response(response.body.pipeThrough(new DecompressionStream("gzip"))).text()),
+  gzip: async (response) =>
+    plainText(await new Response(response.body.pipeThrough(new DecompressionStream("gzip"))).text()),
   npz: async (response) => {
     const arrays = await arraysOf(await response.arrayBuffer());
     return html`<table class="grid"><caption>Arrays</caption><thead><tr><th scope="col">Array</th><th scope="col">Type</th><th scope="col">Shape</th>
         <th scope="col" class="number">Minimum</th><th scope="col" class="number">Mean</th><th scope="col" class="number">Maximum</th></tr></thead>
-      <tbody>${arrays.map((one) => html`<tr><th scope="row" data-label="Array"><code>${one.name}</code></th><td data-label="Type">${one.dtype}</td>
+      <tbody>${arrays.map(
+        (
+          one,
+        ) => html`<tr><th scope="row" data-label="Array"><code>${one.name}</code></th><td data-label="Type">${one.dtype}</td>
         <td data-label="Shape">${one.why ?? (one.shape.join(" × ") || "one value")}</td>
-        ${["low", "mean", "high"].map((key) => html`<td class="number" data-label=${key}>${one[key] === undefined ? "" : number(one[key])}</td>`)}</tr>`)}</tbody></table>`;
+        ${["low", "mean", "high"].map((key) => html`<td class="number" data-label=${key}>${one[key] === undefined ? "" : number(one[key])}</td>`)}</tr>`,
+      )}</tbody></table>`;
   },
 };
 
@@ -112,10 +135,12 @@ const MOST_ITEMS = 100;
 /** A value of JSON as nested details. */
 function tree(value, depth, name = null) {
   const key = name === null ? nothing : html`<span class="key">${name}</span>: `;
-  if (value === null || typeof value !== "object") return html`<div>${key}<span class=${typeof value}>${JSON.stringify(value)}</span></div>`;
+  if (value === null || typeof value !== "object")
+    return html`<div>${key}<span class=${typeof value}>${JSON.stringify(value)}</span></div>`;
   const items = Object.entries(value);
   const isList = Array.isArray(value);
-  if (isList && items.every(([, one]) => typeof one !== "object") && items.length <= 12) return html`<div>${key}${JSON.stringify(value)}</div>`;
+  if (isList && items.every(([, one]) => typeof one !== "object") && items.length <= 12)
+    return html`<div>${key}${JSON.stringify(value)}</div>`;
   const words = isList ? `${items.length} items` : `${items.length} fields`;
   return html`<details ?open=${depth < 1}><summary>${key}<span class="soft">${words}</span></summary>
     ${items.slice(0, MOST_ITEMS).map(([inner, one]) => tree(one, depth + 1, isList ? `[${inner}]` : inner))}

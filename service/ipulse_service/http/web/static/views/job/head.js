@@ -24,31 +24,42 @@ async function attempted(act) {
 }
 
 function ask(job, verb, renew) {
-  return () => attempted(async () => {
-    await api.post(`/v1/jobs/${job.id}/${verb}`);
-    await renew();
-  });
+  return () =>
+    attempted(async () => {
+      await api.post(`/v1/jobs/${job.id}/${verb}`);
+      await renew();
+    });
 }
 
 function rename(job, renew) {
-  return () => attempted(async () => {
-    const name = await askDialog({ title: "Tags", label: "Tags, separated by spaces", value: job.tags.join(" "), confirm: "Save", hint: "Letters, digits, _ . -" });
-    if (name === undefined) return;
-    const wanted = new Set(name.split(/[\s,]+/).filter(Boolean));
-    await api.patch(`/v1/jobs/${job.id}`, {
-      add_tags: [...wanted].filter((tag) => !job.tags.includes(tag)), remove_tags: job.tags.filter((tag) => !wanted.has(tag)),
+  return () =>
+    attempted(async () => {
+      const name = await askDialog({
+        title: "Tags",
+        label: "Tags, separated by spaces",
+        value: job.tags.join(" "),
+        confirm: "Save",
+        hint: "Letters, digits, _ . -",
+      });
+      if (name === undefined) return;
+      const wanted = new Set(name.split(/[\s,]+/).filter(Boolean));
+      await api.patch(`/v1/jobs/${job.id}`, {
+        add_tags: [...wanted].filter((tag) => !job.tags.includes(tag)),
+        remove_tags: job.tags.filter((tag) => !wanted.has(tag)),
+      });
+      await renew();
     });
-    await renew();
-  });
 }
 
 function remove(job) {
   return async () => {
     const text = html`<p>Its events, log and files are deleted, too.</p>`;
-    if (!await confirmDialog({ title: `Delete ${job.name || job.id}?`, text, confirm: "Delete", danger: true })) return;
+    if (!(await confirmDialog({ title: `Delete ${job.name || job.id}?`, text, confirm: "Delete", danger: true })))
+      return;
     navigate("/jobs");
     deleteLater(`${job.name || job.id} is deleted`, {
-      covers: ({ id }) => id === job.id, act: (options) => api.delete(`/v1/jobs/${job.id}`, options),
+      covers: ({ id }) => id === job.id,
+      act: (options) => api.delete(`/v1/jobs/${job.id}`, options),
     });
   };
 }
@@ -56,27 +67,34 @@ function remove(job) {
 function cancel(job, renew) {
   return async () => {
     const text = html`<p>Its metrics, log and last checkpoint stay; weights and report are not written. “Stop and keep” writes them.</p>`;
-    if (await confirmDialog({ title: `Cancel ${job.name || job.id}?`, text, confirm: "Cancel the job", danger: true })) await ask(job, "cancel", renew)();
+    if (await confirmDialog({ title: `Cancel ${job.name || job.id}?`, text, confirm: "Cancel the job", danger: true }))
+      await ask(job, "cancel", renew)();
   };
 }
 
 /** Trains on from the last checkpoint, as a new job. */
 function goOn(job) {
-  return () => attempted(async () => {
-    const answer = await askDialog({
-      title: `Continue ${job.name || job.id}`, label: "Epochs in addition", value: "10", confirm: "Continue", hint: "A new job trains on from the last checkpoint.",
+  return () =>
+    attempted(async () => {
+      const answer = await askDialog({
+        title: `Continue ${job.name || job.id}`,
+        label: "Epochs in addition",
+        value: "10",
+        confirm: "Continue",
+        hint: "A new job trains on from the last checkpoint.",
+      });
+      if (answer === undefined) return;
+      const next = await api.post(`/v1/jobs/${job.id}/continue`, { epochs: Number(answer) });
+      toast(`${next.name || next.id} is submitted`);
+      navigate(`/jobs/${next.id}`);
     });
-    if (answer === undefined) return;
-    const next = await api.post(`/v1/jobs/${job.id}/continue`, { epochs: Number(answer) });
-    toast(`${next.name || next.id} is submitted`);
-    navigate(`/jobs/${next.id}`);
-  });
 }
 
 /** The one action that a person most likely wants now. */
 function primary(job, renew) {
   if (job.state === "succeeded") return html`<a class="button primary" href="/jobs/${job.id}/report">Report</a>`;
-  if (job.state === "paused") return html`<button type="button" class="primary" @click=${ask(job, "resume", renew)}>Resume</button>`;
+  if (job.state === "paused")
+    return html`<button type="button" class="primary" @click=${ask(job, "resume", renew)}>Resume</button>`;
   if (job.state === "running" && !job.finish_by) {
     return html`<button type="button" class="primary" title="Ends the training now and writes weights and report" @click=${ask(job, "finish", renew)}>Stop and keep</button>`;
   }
@@ -101,12 +119,16 @@ export function head(job, hasCheckpoint, renew) {
         ${job.state === "failed" && !job.imported ? html`<button type="button" title="Queues it again; it ${hasCheckpoint ? "resumes from its last checkpoint" : "starts from the beginning"}" @click=${ask(job, "retry", renew)}>Retry</button>` : nothing}
         ${over && hasCheckpoint ? html`<button type="button" @click=${goOn(job)}>Continue</button>` : nothing}
         <a class="button" href="/compare?jobs=${job.id}">Compare</a>
-        ${menu(icon("more"), [
-          over ? null : { words: "Cancel", act: cancel(job, renew), isDangerous: true },
-          { words: "Edit tags", act: rename(job, renew) },
-          { words: "Download the log", href: `/v1/jobs/${job.id}/log` },
-          over ? { words: "Delete", act: remove(job), isDangerous: true } : null,
-        ], { name: "More actions", kind: "icon", key: KEY })}
+        ${menu(
+          icon("more"),
+          [
+            over ? null : { words: "Cancel", act: cancel(job, renew), isDangerous: true },
+            { words: "Edit tags", act: rename(job, renew) },
+            { words: "Download the log", href: `/v1/jobs/${job.id}/log` },
+            over ? { words: "Delete", act: remove(job), isDangerous: true } : null,
+          ],
+          { name: "More actions", kind: "icon", key: KEY },
+        )}
       </div>
     </header>
     <p class="soft facts">

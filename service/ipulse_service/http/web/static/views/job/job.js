@@ -38,7 +38,9 @@ class JobView extends View {
     this.store = null;
   }
 
-  loadKey(route) { return route.params.id; }
+  loadKey(route) {
+    return route.params.id;
+  }
 
   async load(route, signal) {
     moduleOf(this.tab).catch(() => {}); // loads together with the job; `updated` shows an error
@@ -78,10 +80,13 @@ class JobView extends View {
   async reload() {
     if (this.data?.id === this.route.params.id && isOver(this.data.state) && this.isSettled) return;
     await super.reload();
-    this.isSettled = this.data && isOver(this.data.state) && this.data.state !== "failed" && this.data.reason !== "dependency_failed";
+    this.isSettled =
+      this.data && isOver(this.data.state) && this.data.state !== "failed" && this.data.reason !== "dependency_failed";
   }
 
-  heading(job) { return `${job.name || job.id} · ${plain(job.state)}`; }
+  heading(job) {
+    return `${job.name || job.id} · ${plain(job.state)}`;
+  }
 
   get tab() {
     const named = this.route?.params.tab ?? DEFAULT_TAB;
@@ -93,7 +98,9 @@ class JobView extends View {
     if (this.data && this.shownTab !== this.tab) {
       this.shownTab = this.tab;
       this.querySelector(".tabs [aria-current]")?.scrollIntoView({ block: "nearest", inline: "nearest" });
-      moduleOf(this.tab).catch((error) => { this.error = error; });
+      moduleOf(this.tab).catch((error) => {
+        this.error = error;
+      });
     }
   }
 
@@ -107,8 +114,10 @@ class JobView extends View {
       ${this.store?.broken ? html`<p class="stale" role="status">The connection was lost; reconnecting.</p>` : nothing}
       ${phaseBar(job, this.store, this.tab !== DEFAULT_TAB)}
       <nav class="tabs" aria-label="Parts of the job">
-        ${TABS.filter(([name]) => job.spec?.kind !== "poplar_program" || !OF_TRAINING.includes(name)).map(([name, words]) => html`<a href="/jobs/${job.id}${name === DEFAULT_TAB ? "" : `/${name}`}"
-          aria-current=${name === this.tab ? "page" : nothing}>${words}</a>`)}
+        ${TABS.filter(([name]) => job.spec?.kind !== "poplar_program" || !OF_TRAINING.includes(name)).map(
+          ([name, words]) => html`<a href="/jobs/${job.id}${name === DEFAULT_TAB ? "" : `/${name}`}"
+          aria-current=${name === this.tab ? "page" : nothing}>${words}</a>`,
+        )}
       </nav>
       ${this.content(job)}`;
   }
@@ -116,16 +125,26 @@ class JobView extends View {
   content(job) {
     const { store, route } = this;
     switch (this.tab) {
-      case "metrics": return html`<ip-job-metrics .job=${job} .store=${store} .route=${route}></ip-job-metrics>`;
-      case "spikes": return html`<ip-job-spikes .job=${job} .store=${store} .route=${route}></ip-job-spikes>`;
-      case "layers": return html`<ip-job-layers .job=${job} .store=${store}></ip-job-layers>`;
-      case "profile": return html`<ip-job-profile .job=${job} .store=${store} .route=${route}></ip-job-profile>`;
-      case "log": return html`<ip-job-log .job=${job} .route=${route}></ip-job-log>`;
-      case "attempts": return html`<ip-job-attempts .job=${job}></ip-job-attempts>`;
-      case "config": return html`<ip-job-config .job=${job} .route=${route}></ip-job-config>`;
-      case "files": return html`<ip-job-files .job=${job} .store=${store}></ip-job-files>`;
-      case "report": return html`<ip-job-report .job=${job}></ip-job-report>`;
-      default: return html`<ip-job-overview .job=${job} .store=${store}></ip-job-overview>`;
+      case "metrics":
+        return html`<ip-job-metrics .job=${job} .store=${store} .route=${route}></ip-job-metrics>`;
+      case "spikes":
+        return html`<ip-job-spikes .job=${job} .store=${store} .route=${route}></ip-job-spikes>`;
+      case "layers":
+        return html`<ip-job-layers .job=${job} .store=${store}></ip-job-layers>`;
+      case "profile":
+        return html`<ip-job-profile .job=${job} .store=${store} .route=${route}></ip-job-profile>`;
+      case "log":
+        return html`<ip-job-log .job=${job} .route=${route}></ip-job-log>`;
+      case "attempts":
+        return html`<ip-job-attempts .job=${job}></ip-job-attempts>`;
+      case "config":
+        return html`<ip-job-config .job=${job} .route=${route}></ip-job-config>`;
+      case "files":
+        return html`<ip-job-files .job=${job} .store=${store}></ip-job-files>`;
+      case "report":
+        return html`<ip-job-report .job=${job}></ip-job-report>`;
+      default:
+        return html`<ip-job-overview .job=${job} .store=${store}></ip-job-overview>`;
     }
   }
 }

@@ -8,7 +8,11 @@ const MOST_VALUES = 4; // of a list in a table
 
 class Layers extends Tab {
   async load(job, signal) {
-    const [profile, spikes, schema] = await Promise.all([documentOf(job.id, "profile", signal), documentOf(job.id, "spikes", signal), specSchema()]);
+    const [profile, spikes, schema] = await Promise.all([
+      documentOf(job.id, "profile", signal),
+      documentOf(job.id, "spikes", signal),
+      specSchema(),
+    ]);
     return { profile, spikes, network: withoutDefaults(job.spec, schema).network };
   }
 
@@ -18,17 +22,34 @@ class Layers extends Tab {
     const step = profile.execution.runs[0]?.steps.seconds.mean;
     const activity = new Map(profile.activity.layers.map((one) => [String(one.layer), one]));
     const counted = new Map((spikes?.layers ?? []).map((one) => [String(one.layer), one]));
-    const rows = this.layers(network).map((layer) => ({ ...layer, ...cells(activity.get(layer.name), counted.get(layer.name), times.get(layer.name), step) }));
-    const heads = [["neurons", "Neurons"], ["weights", "Weights"], ["rate", "Firing rate"], ["dead", "Dead"], ["saturated", "Saturated"], ["active", "Active gradients"],
-      ["dropped", "Dropped spikes"], ["forward", "Forward"], ["backward", "Backward"], ["share", "Share of a step"]];
+    const rows = this.layers(network).map((layer) => ({
+      ...layer,
+      ...cells(activity.get(layer.name), counted.get(layer.name), times.get(layer.name), step),
+    }));
+    const heads = [
+      ["neurons", "Neurons"],
+      ["weights", "Weights"],
+      ["rate", "Firing rate"],
+      ["dead", "Dead"],
+      ["saturated", "Saturated"],
+      ["active", "Active gradients"],
+      ["dropped", "Dropped spikes"],
+      ["forward", "Forward"],
+      ["backward", "Backward"],
+      ["share", "Share of a step"],
+    ];
     const shown = heads.filter(([key]) => rows.some((row) => row[key] !== undefined && row[key] !== ""));
     const slowest = rows.reduce((most, row) => ((row.part ?? 0) > (most.part ?? 0) ? row : most), rows[0]);
     return html`
       ${slowest?.part ? html`<p>${slowest.title} takes the most time: ${percent(slowest.part)} of a training step.</p>` : nothing}
       <div class="grid-box"><table class="grid"><caption>Layers</caption>
         <thead><tr><th scope="col">Layer</th><th scope="col">Settings</th>${shown.map(([, words]) => html`<th scope="col" class="number">${words}</th>`)}</tr></thead>
-        <tbody>${rows.map((row) => html`<tr><th scope="row" data-label="Layer">${row.title}</th><td data-label="Settings" class="soft">${row.settings}</td>
-          ${shown.map(([key, words]) => html`<td class="number" data-label=${words}>${row[key] ?? ""}</td>`)}</tr>`)}</tbody></table></div>
+        <tbody>${rows.map(
+          (
+            row,
+          ) => html`<tr><th scope="row" data-label="Layer">${row.title}</th><td data-label="Settings" class="soft">${row.settings}</td>
+          ${shown.map(([key, words]) => html`<td class="number" data-label=${words}>${row[key] ?? ""}</td>`)}</tr>`,
+        )}</tbody></table></div>
       <p class="soft small">Firing rate: share of neurons that spike in a step, on held-out samples. Dead neurons never spike; saturated ones spike in more than half of all steps
         (of ${number(spikes?.measured_samples ?? 0)} samples). Active gradients: share of neurons and steps with a gradient. Dropped spikes exceeded the capacity in training.
         ${times.size ? "Times are means of a training step, by the kernels' own clocks." : ""}</p>
@@ -49,16 +70,22 @@ class Layers extends Tab {
   layers(changed) {
     const { network } = this.job.spec;
     const hidden = (network?.layers ?? []).map((layer, at) => ({
-      name: String(at + 1), title: `Layer ${at + 1}`, neurons: layer.neurons === undefined ? undefined : number(layer.neurons), settings: settingsOf(changed?.layers?.[at]),
+      name: String(at + 1),
+      title: `Layer ${at + 1}`,
+      neurons: layer.neurons === undefined ? undefined : number(layer.neurons),
+      settings: settingsOf(changed?.layers?.[at]),
     }));
-    return hidden.length ? [...hidden, { name: "readout", title: "Readout", neurons: undefined, settings: settingsOf(changed?.readout) }] : [];
+    return hidden.length
+      ? [...hidden, { name: "readout", title: "Readout", neurons: undefined, settings: settingsOf(changed?.readout) }]
+      : [];
   }
 }
 
 /** The settings of a layer other than its neurons: "conv2d, filters 8, pool average 2". */
 function settingsOf(layer) {
   const { kind, neurons: _neurons, ...rest } = layer ?? {};
-  const words = ([name, value]) => (value === true ? plain(name) : `${plain(name)} ${texts(name === "neuron" ? value.name ?? "own" : value)}`);
+  const words = ([name, value]) =>
+    value === true ? plain(name) : `${plain(name)} ${texts(name === "neuron" ? (value.name ?? "own") : value)}`;
   return [kind, ...Object.entries(rest).map(words)].filter(Boolean).join(", ");
 }
 

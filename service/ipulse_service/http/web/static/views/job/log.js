@@ -1,5 +1,10 @@
 // The log: search, levels, attempts, and only the visible lines of a long one in the document.
-import { Virtualizer, elementScroll, observeElementOffset, observeElementRect } from "../../../vendor/bundles/virtual.js";
+import {
+  Virtualizer,
+  elementScroll,
+  observeElementOffset,
+  observeElementRect,
+} from "../../../vendor/bundles/virtual.js";
 import { updateQuery } from "../../app/router.js";
 import { isOver } from "../../lib/format.js";
 import { copy } from "../../parts/copy.js";
@@ -24,18 +29,22 @@ class Log extends Tab {
   willUpdate(changed) {
     super.willUpdate(changed);
     const before = changed.get("job");
-    const isRetried = before && this.job && isOver(before.state) && !isOver(this.job.state); // another stream has its further lines
+    // another stream has its further lines
+    const isRetried = before && this.job && isOver(before.state) && !isOver(this.job.state);
     if (this.job && (this.log?.id !== this.job.id || isRetried)) {
       this.log?.stop();
       this.log = new LogLines(this.job.id);
       this.log.addEventListener("change", () => this.requestUpdate());
       this.log.start();
     }
-    if (changed.has("route") && !this.querySelector(".find input")?.matches(":focus")) this.sought = this.route?.query.get("find") ?? "";
+    if (changed.has("route") && !this.querySelector(".find input")?.matches(":focus"))
+      this.sought = this.route?.query.get("find") ?? "";
     this.filter();
   }
 
-  needsLoad() { return false; }
+  needsLoad() {
+    return false;
+  }
 
   connectedCallback() {
     super.connectedCallback();
@@ -51,7 +60,11 @@ class Log extends Tab {
 
   filter() {
     const query = this.route?.query ?? new URLSearchParams();
-    const options = { level: query.get("level"), attempt: Number(query.get("attempt")) || null, stream: query.get("stream") };
+    const options = {
+      level: query.get("level"),
+      attempt: Number(query.get("attempt")) || null,
+      stream: query.get("stream"),
+    };
     this.lines = filtered(this.log?.lines ?? [], options);
     this.wrong = "";
     this.expression = null;
@@ -69,8 +82,15 @@ class Log extends Tab {
     this.box = this.querySelector(".log");
     const rerender = () => this.requestUpdate();
     this.options = () => ({
-      count: this.lines.length, getScrollElement: () => this.box, estimateSize: () => LINE, overscan: 12, scrollToFn: elementScroll,
-      observeElementRect, observeElementOffset, onChange: rerender, initialRect: { width: 800, height: 500 },
+      count: this.lines.length,
+      getScrollElement: () => this.box,
+      estimateSize: () => LINE,
+      overscan: 12,
+      scrollToFn: elementScroll,
+      observeElementRect,
+      observeElementOffset,
+      onChange: rerender,
+      initialRect: { width: 800, height: 500 },
       getItemKey: (at) => this.lines[at]?.number ?? at,
     });
     this.virtual = new Virtualizer(this.options());
@@ -86,7 +106,10 @@ class Log extends Tab {
     if (named && named !== this.shownLine && this.lines.length >= Number(named)) {
       this.shownLine = named;
       this.follows = false;
-      this.virtual.scrollToIndex(this.lines.findIndex((line) => line.number === Number(named)), { align: "center" });
+      this.virtual.scrollToIndex(
+        this.lines.findIndex((line) => line.number === Number(named)),
+        { align: "center" },
+      );
     } else if (this.follows && !named && this.lines.length !== this.followed) {
       this.followed = this.lines.length;
       if (this.lines.length) this.virtual.scrollToIndex(this.lines.length - 1, { align: "end" });
@@ -125,8 +148,11 @@ class Log extends Tab {
     const total = this.virtual?.getTotalSize() ?? 0;
     return html`${this.tools()}
       <div class="log ${this.isWrapped ? "wraps" : ""}" role="log" aria-live="off" tabindex="0" aria-label="Log" @scroll=${() => this.scrolled()}>
-        ${this.lines.length ? html`<div class="log-all" .style=${`height: ${total}px`}>${items.map((item) => this.line(item))}</div>`
-          : html`<p class="soft">${this.log?.isComplete ? "The log is empty." : "Nothing yet."}</p>`}
+        ${
+          this.lines.length
+            ? html`<div class="log-all" .style=${`height: ${total}px`}>${items.map((item) => this.line(item))}</div>`
+            : html`<p class="soft">${this.log?.isComplete ? "The log is empty." : "Nothing yet."}</p>`
+        }
       </div>
       <p class="soft small log-foot"><span>${this.lines.length.toLocaleString("en")} lines${this.lines.length === this.log.lines.length ? "" : ` of ${this.log.lines.length.toLocaleString("en")}`}</span>
         ${this.log.broken ? html`<span role="status">Reconnecting …</span>` : nothing}</p>`;
@@ -134,7 +160,11 @@ class Log extends Tab {
 
   tools() {
     const query = this.route?.query ?? new URLSearchParams();
-    const select = (name, words, choices) => html`<label class="inline">${words} <select @change=${(event) => updateQuery({ [name]: event.target.value })}>
+    const select = (
+      name,
+      words,
+      choices,
+    ) => html`<label class="inline">${words} <select @change=${(event) => updateQuery({ [name]: event.target.value })}>
       ${choices.map(([value, text]) => html`<option value=${value} ?selected=${(query.get(name) ?? "") === value}>${text}</option>`)}</select></label>`;
     const count = this.matching.length;
     const onKey = (event) => {
@@ -150,10 +180,19 @@ class Log extends Tab {
         <button type="button" ?disabled=${!count} @click=${() => this.go(-1)} aria-label="Previous match">↑</button>
         <button type="button" ?disabled=${!count} @click=${() => this.go(1)} aria-label="Next match">↓</button>
       </span>
-      ${select("level", "level", [["", "all"], ["info", "info"], ["warning", "warnings"], ["error", "errors"]])}
+      ${select("level", "level", [
+        ["", "all"],
+        ["info", "info"],
+        ["warning", "warnings"],
+        ["error", "errors"],
+      ])}
       ${this.job.attempts.length > 1 ? select("attempt", "attempt", [["", "all"], ...this.job.attempts.map(({ number }) => [String(number), String(number)])]) : nothing}
       <span class="buttons end">
-        <button type="button" aria-pressed=${String(this.follows)} @click=${() => { this.follows = !this.follows; this.followed = -1; this.requestUpdate(); }}>Follow</button>
+        <button type="button" aria-pressed=${String(this.follows)} @click=${() => {
+          this.follows = !this.follows;
+          this.followed = -1;
+          this.requestUpdate();
+        }}>Follow</button>
         <button type="button" aria-pressed=${String(this.isWrapped)} @click=${() => this.wrap()}>Wrap</button>
         <button type="button" @click=${() => copy(this.lines.map((line) => line.text).join("\n"))}>Copy</button>
         <a class="button" href="/v1/jobs/${this.job.id}/log" download="${this.job.name || this.job.id}.log">Download</a>

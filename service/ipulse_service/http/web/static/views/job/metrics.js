@@ -15,7 +15,8 @@ class Metrics extends Tab {
 
   willUpdate(changed) {
     super.willUpdate(changed);
-    if (changed.has("route") && !this.querySelector("[type=search]")?.matches(":focus")) this.filter = this.route?.query.get("filter") ?? "";
+    if (changed.has("route") && !this.querySelector("[type=search]")?.matches(":focus"))
+      this.filter = this.route?.query.get("filter") ?? "";
   }
 
   choose(text) {
@@ -33,7 +34,8 @@ class Metrics extends Tab {
     const { filter } = this;
     const all = [...(store?.series.values() ?? [])].filter(({ name }) => name.includes(filter));
     const { groups, flat } = charts(all);
-    if (!store?.series.size) return empty({ title: "No metrics yet", text: "They appear with the first training step." });
+    if (!store?.series.size)
+      return empty({ title: "No metrics yet", text: "They appear with the first training step." });
     return html`
       <div class="bar chart-bar" role="toolbar" aria-label="Charts">
         <label class="inline">x axis <select @change=${(event) => updateQuery({ x: event.target.value === "epoch" ? null : event.target.value })}>
@@ -44,10 +46,20 @@ class Metrics extends Tab {
         <label class="inline">filter <input type="search" .value=${filter} placeholder="firing_rate/1" @input=${(event) => this.choose(event.target.value)}></label>
         <a class="button" href="/compare?jobs=${job.id}">Compare</a>
       </div>
-      <div class="chart-groups">${groups.map(([title, list]) => html`<section class=${list.length > 1 ? "whole" : ""}><h2>${title}</h2><div class="chart-grid">
-        ${list.map(([kind, series]) => html`<figure class="card"><ip-curve .series=${curvesOf(series, x)} .x=${AXES[x]} .name=${titleOf(kind)} .unit=${unitOf(kind)}
-          .log=${log} .smooth=${isStepLike(kind) ? 0 : smooth} group="job"></ip-curve></figure>`)}
-      </div></section>`)}</div>
+      <div class="chart-groups">${groups.map(
+        ([
+          title,
+          list,
+        ]) => html`<section class=${list.length > 1 ? "whole" : ""}><h2>${title}</h2><div class="chart-grid">
+        ${list.map(
+          ([
+            kind,
+            series,
+          ]) => html`<figure class="card"><ip-curve .series=${curvesOf(series, x)} .x=${AXES[x]} .name=${titleOf(kind)} .unit=${unitOf(kind)}
+          .log=${log} .smooth=${isStepLike(kind) ? 0 : smooth} group="job"></ip-curve></figure>`,
+        )}
+      </div></section>`,
+      )}</div>
       ${flat.length ? html`<p class="soft section">${flat.join(" · ")}</p>` : nothing}
       ${groups.length || flat.length ? nothing : html`<p class="soft">No metric has “${filter}” in its name.</p>`}`;
   }

@@ -12,7 +12,7 @@ export function networkPreview({ version, nodes, edges }) {
 }
 
 function item(node, targets, next) {
-  const isPlain = targets.length === 1 && targets[0] === next || !targets.length && next === undefined;
+  const isPlain = (targets.length === 1 && targets[0] === next) || (!targets.length && next === undefined);
   return html`<li class=${targets.includes(next) ? "feeds" : ""}>
     <p><strong>${node.type}</strong> <code>${node.name}</code></p>
     ${node.parameters.length ? html`<dl>${node.parameters.map((one) => html`<div><dt>${one.name}</dt><dd>${value(one)}</dd></div>`)}</dl>` : nothing}
@@ -25,7 +25,9 @@ function value({ type, shape, value: single, low, mean, high }) {
   if (single !== undefined && single !== null) return number(single);
   const size = `${shape.join(" × ") || "no value"}${type === "text" ? " texts" : ""}`;
   if (low === undefined || low === null) return size;
-  return low === high ? html`${number(low)} <span class="soft">all ${size}</span>` : html`${number(low)} to ${number(high)}, mean ${number(mean)} <span class="soft">of ${size}</span>`;
+  return low === high
+    ? html`${number(low)} <span class="soft">all ${size}</span>`
+    : html`${number(low)} to ${number(high)}, mean ${number(mean)} <span class="soft">of ${size}</span>`;
 }
 
 /** The nodes from the inputs on, each after one that feeds it; edges that lead back do not count. */

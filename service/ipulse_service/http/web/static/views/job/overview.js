@@ -12,7 +12,9 @@ const MOST_DEAD = 0.2; // of a layer; the report says so, too
 
 class Overview extends Tab {
   /** A pause or a loss leaves other last lines. @param {any} before */
-  needsLoad(before) { return super.needsLoad(before) || before.state !== this.job.state; }
+  needsLoad(before) {
+    return super.needsLoad(before) || before.state !== this.job.state;
+  }
 
   /** The last lines of the log of a job that has stopped, the neurons of a completed one, and the lineage. */
   async load(job, signal) {
@@ -37,27 +39,42 @@ class Overview extends Tab {
 
   figures(job) {
     const list = mainFigures(job);
-    return list.length ? html`<dl class="figures job-figures">${list.map(([name, value, note]) => html`<div>
-      <dt>${name}</dt><dd>${value}</dd>${note ? html`<dd class="soft small">${note}</dd>` : nothing}</div>`)}</dl>` : nothing;
+    return list.length
+      ? html`<dl class="figures job-figures">${list.map(
+          ([name, value, note]) => html`<div>
+      <dt>${name}</dt><dd>${value}</dd>${note ? html`<dd class="soft small">${note}</dd>` : nothing}</div>`,
+        )}</dl>`
+      : nothing;
   }
 
   /** What a person should look at before trusting the figures. */
   notices(job, spikes) {
     const dropped = job.summary?.dropped_spikes;
     const dead = (spikes?.layers ?? []).filter((one) => one.dead?.length > MOST_DEAD * one.neurons);
-    return html`${dead.map((one) => html`<p class="note">${percent(one.dead.length / one.neurons)} of the neurons of ${/^\d+$/.test(String(one.layer)) ? `layer ${one.layer}` : one.layer} never spike.
-        Raise <code>network.initial_membrane_std</code>, or lower its threshold. <a href="/jobs/${job.id}/spikes">Spikes</a></p>`)}
+    return html`${dead.map(
+      (
+        one,
+      ) => html`<p class="note">${percent(one.dead.length / one.neurons)} of the neurons of ${/^\d+$/.test(String(one.layer)) ? `layer ${one.layer}` : one.layer} never spike.
+        Raise <code>network.initial_membrane_std</code>, or lower its threshold. <a href="/jobs/${job.id}/spikes">Spikes</a></p>`,
+    )}
       ${dropped ? html`<p class="note">Layers dropped ${number(dropped)} spikes, which exceeded their capacity. <a href="/jobs/${job.id}/layers">Layers</a></p>` : nothing}`;
   }
 
   curves(store) {
-    const all = [...(store?.series.values() ?? [])].filter(({ name }) => /^(test_|validation_)?(accuracy|mae|loss)$/.test(name));
+    const all = [...(store?.series.values() ?? [])].filter(({ name }) =>
+      /^(test_|validation_)?(accuracy|mae|loss)$/.test(name),
+    );
     const { groups } = charts(all);
-    if (!groups.length) return phaseOf(this.job.state) && this.job.spec?.kind !== "poplar_program" ? html`<p class="soft">Curves appear with the first training step.</p>` : nothing;
+    if (!groups.length)
+      return phaseOf(this.job.state) && this.job.spec?.kind !== "poplar_program"
+        ? html`<p class="soft">Curves appear with the first training step.</p>`
+        : nothing;
     return html`<section class="section"><h2 class="visually-hidden">Learning curves</h2><div class="chart-grid">
-      ${groups[0][1].map(([kind, list]) => html`<figure class="card">
+      ${groups[0][1].map(
+        ([kind, list]) => html`<figure class="card">
         <ip-curve .series=${curvesOf(list, "epoch")} .x=${"epoch"} .name=${titleOf(kind)} .unit=${unitOf(kind)} group="job"></ip-curve>
-      </figure>`)}
+      </figure>`,
+      )}
     </div></section>`;
   }
 
@@ -87,20 +104,37 @@ function mainFigures(job) {
   const ofEpoch = epoch === undefined ? "" : `epoch ${number(epoch)}`;
   const list = [];
   if (values.exit_status !== undefined) list.push(["exit status", number(values.exit_status), "of the program"]);
-  if (values.files_not_stored !== undefined) list.push(["files not stored", number(values.files_not_stored), "the log says why"]);
-  if (values.emulated_cycles !== undefined) list.push(["cycles", number(values.emulated_cycles), "of the first engine, emulated"]);
-  if (values.build_seconds !== undefined) list.push(["build", metric("run_seconds", values.build_seconds), ""], ["run", metric("run_seconds", values.run_seconds), ""]);
-  if (values.peak_memory_bytes !== undefined) list.push(["peak memory", bytes(values.peak_memory_bytes), "of all its processes"]);
+  if (values.files_not_stored !== undefined)
+    list.push(["files not stored", number(values.files_not_stored), "the log says why"]);
+  if (values.emulated_cycles !== undefined)
+    list.push(["cycles", number(values.emulated_cycles), "of the first engine, emulated"]);
+  if (values.build_seconds !== undefined)
+    list.push(
+      ["build", metric("run_seconds", values.build_seconds), ""],
+      ["run", metric("run_seconds", values.run_seconds), ""],
+    );
+  if (values.peak_memory_bytes !== undefined)
+    list.push(["peak memory", bytes(values.peak_memory_bytes), "of all its processes"]);
   if (values.test_accuracy !== undefined) list.push([`${split} accuracy`, percent(values.test_accuracy), ofEpoch]);
   if (values.test_mae !== undefined) list.push([`${split} mean absolute error`, number(values.test_mae), ofEpoch]);
   if (values.test_loss !== undefined) list.push([`${split} loss`, number(values.test_loss), ofEpoch]);
-  if (values.validation_accuracy !== undefined) list.push(["validation accuracy", percent(values.validation_accuracy), ofEpoch]);
-  if (values.validation_mae !== undefined) list.push(["validation mean absolute error", number(values.validation_mae), ofEpoch]);
+  if (values.validation_accuracy !== undefined)
+    list.push(["validation accuracy", percent(values.validation_accuracy), ofEpoch]);
+  if (values.validation_mae !== undefined)
+    list.push(["validation mean absolute error", number(values.validation_mae), ofEpoch]);
   if (values.test_r2 !== undefined) list.push([`${split} R²`, number(values.test_r2), ofEpoch]);
-  if (values.accuracy !== undefined) list.push(["training accuracy", percent(values.accuracy), ofEpoch && `mean of ${ofEpoch}`]);
-  if (progress?.epochs) list.push(["epochs", `${number(summary?.epochs ?? progress.epoch)} of ${number(job.spec?.training?.epochs ?? progress.epochs)}`, ""]);
-  if (values.run_seconds !== undefined && values.exit_status === undefined) list.push(["training time", metric("run_seconds", values.run_seconds), ""]);
-  if (values.samples_per_second !== undefined) list.push(["samples/s", number(values.samples_per_second), isOver(job.state) ? "in training steps" : ""]);
+  if (values.accuracy !== undefined)
+    list.push(["training accuracy", percent(values.accuracy), ofEpoch && `mean of ${ofEpoch}`]);
+  if (progress?.epochs)
+    list.push([
+      "epochs",
+      `${number(summary?.epochs ?? progress.epoch)} of ${number(job.spec?.training?.epochs ?? progress.epochs)}`,
+      "",
+    ]);
+  if (values.run_seconds !== undefined && values.exit_status === undefined)
+    list.push(["training time", metric("run_seconds", values.run_seconds), ""]);
+  if (values.samples_per_second !== undefined)
+    list.push(["samples/s", number(values.samples_per_second), isOver(job.state) ? "in training steps" : ""]);
   return list.slice(0, 6).map(([name, value, note]) => [name.charAt(0).toUpperCase() + name.slice(1), value, note]);
 }
 

@@ -10,7 +10,7 @@ const PATIENCE = 30_000; // ms
 /** @param {string} title @param {() => Promise<ArrayBuffer>} read the content of the trace */
 export async function openInPerfetto(title, read) {
   const text = html`<p>The viewer at <code>ui.perfetto.dev</code> opens in another tab and receives this trace. It works in your browser and stores nothing elsewhere.</p>`;
-  if (!await confirmDialog({ title: "Open in Perfetto?", text, confirm: "Open" })) return;
+  if (!(await confirmDialog({ title: "Open in Perfetto?", text, confirm: "Open" }))) return;
   const viewer = window.open(ORIGIN);
   if (!viewer) {
     toast("The browser has blocked the new tab. Allow it for this page, or download the trace.", { isBad: true });
@@ -37,7 +37,8 @@ function answered(viewer) {
       if (event.origin === ORIGIN && event.data === "PONG") end(resolve);
     };
     const calls = setInterval(() => {
-      if (viewer.closed || Date.now() - began > PATIENCE) end(() => reject(new Error("Perfetto does not answer. Download the trace and open it there.")));
+      if (viewer.closed || Date.now() - began > PATIENCE)
+        end(() => reject(new Error("Perfetto does not answer. Download the trace and open it there.")));
       else viewer.postMessage("PING", ORIGIN);
     }, EVERY);
     addEventListener("message", listen);

@@ -5,11 +5,21 @@ import { icon } from "../../parts/icon.js";
 import "./activity.js";
 
 const CONTENT = {
-  prepare: "start of the runner, data", compile: "kernels and graphs", acquire: "waiting for the device", run: "training and testing", report: "files and report",
+  prepare: "start of the runner, data",
+  compile: "kernels and graphs",
+  acquire: "waiting for the device",
+  run: "training and testing",
+  report: "files and report",
 };
 const LOOKS = /** @type {const} */ ({
-  done: ["check", "done"], running: ["dot", "running"], failed: ["cross", "failed"], cancelled: ["stop", "cancelled"], paused: ["pause", "paused"],
-  lost: ["cross", "lost"], skipped: ["ring", "skipped"], next: ["ring", "not yet"],
+  done: ["check", "done"],
+  running: ["dot", "running"],
+  failed: ["cross", "failed"],
+  cancelled: ["stop", "cancelled"],
+  paused: ["pause", "paused"],
+  lost: ["cross", "lost"],
+  skipped: ["ring", "skipped"],
+  next: ["ring", "not yet"],
 });
 
 /** The outcome of each phase. @returns {{name: string, outcome: keyof typeof LOOKS, seconds: number | undefined}[]} */
@@ -41,7 +51,11 @@ function fraction(job, store, phase) {
   return store?.progress?.phase === phase ? store.progress.fraction : null;
 }
 
-/** @param {any} job @param {import("./store.js").JobStore | null} store @param {boolean} isCompact not shown on a phone */
+/**
+ * @param {any} job
+ * @param {import("./store.js").JobStore | null} store
+ * @param {boolean} isCompact not shown on a phone
+ */
 export function phaseBar(job, store, isCompact) {
   return html`<ol class="phases ${isCompact ? "compact" : ""}" aria-label="Phases">
     ${outcomes(job, store).map(({ name, outcome, seconds }) => {
@@ -50,9 +64,16 @@ export function phaseBar(job, store, isCompact) {
       return html`<li class=${outcome} aria-current=${outcome === "running" ? "step" : nothing}>
         <b title=${CONTENT[name]}>${icon(symbol)}${name[0].toUpperCase()}${name.slice(1)}</b>
         <span>${outcome === "done" ? duration(seconds) : share === null ? words : percent(share)}${
-          outcome !== "done" && outcome !== "next" && outcome !== "skipped" && seconds !== undefined ? ` · ${duration(seconds)}` : ""}</span>
-        ${share === null ? nothing : html`<i class="meter" role="progressbar" aria-label="${name}: done" aria-valuemin="0" aria-valuemax="100"
-          aria-valuenow=${Math.round(100 * share)}><span .style=${`width: ${100 * share}%`}></span></i>`}
+          outcome !== "done" && outcome !== "next" && outcome !== "skipped" && seconds !== undefined
+            ? ` · ${duration(seconds)}`
+            : ""
+        }</span>
+        ${
+          share === null
+            ? nothing
+            : html`<i class="meter" role="progressbar" aria-label="${name}: done" aria-valuemin="0" aria-valuemax="100"
+          aria-valuenow=${Math.round(100 * share)}><span .style=${`width: ${100 * share}%`}></span></i>`
+        }
       </li>`;
     })}
   </ol>

@@ -20,13 +20,16 @@ class Report extends Tab {
     removeEventListener("message", this.onMessage);
   }
 
-  load(job, signal) { return artifactOf(job.id, "report", signal); }
+  load(job, signal) {
+    return artifactOf(job.id, "report", signal);
+  }
 
   /** The frame may not navigate; it names a view of its own job. @param {MessageEvent} event */
   go({ source, data }) {
     if (!source || source !== this.querySelector("iframe")?.contentWindow) return;
     if (data?.open === "compare") navigate(`/compare?jobs=${this.job.id}`);
-    else if (VIEWS.includes(data?.open)) navigate(`/jobs/${this.job.id}${data.open === "overview" ? "" : `/${data.open}`}`);
+    else if (VIEWS.includes(data?.open))
+      navigate(`/jobs/${this.job.id}${data.open === "overview" ? "" : `/${data.open}`}`);
   }
 
   draw(file) {

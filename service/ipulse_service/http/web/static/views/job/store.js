@@ -6,7 +6,8 @@ const DRAW_EVERY = 250; // ms
 
 /**
  * One metric in one scope; all lists have the same length.
- * @typedef {{name: string, scope: string, heldOut: string, epoch: number[], step: number[], time: number[], wall: number[], values: number[]}} Series
+ * @typedef {{name: string, scope: string, heldOut: string, epoch: number[], step: number[], time: number[], wall:
+ * number[], values: number[]}} Series
  */
 
 /** Events: "change" when something is to be drawn, "state" when the job's state has changed. */
@@ -27,9 +28,13 @@ export class JobStore extends EventTarget {
     this.clock = { attempt: 0, at: 0, seconds: 0, first: 0 };
   }
 
-  get isStopped() { return this.stopping.signal.aborted; }
+  get isStopped() {
+    return this.stopping.signal.aborted;
+  }
 
-  stop() { this.stopping.abort(); }
+  stop() {
+    this.stopping.abort();
+  }
 
   async start() {
     const { signal } = this.stopping;
@@ -69,9 +74,15 @@ export class JobStore extends EventTarget {
         if (event.attempt !== this.entered.attempt) this.entered = { attempt: event.attempt, phases: [] };
         this.entered.phases.push(event.phase);
         break;
-      case "progress": this.progress = event; break;
-      case "checkpoint": this.checkpoint = event; break;
-      case "metric": this.measure(event); break;
+      case "progress":
+        this.progress = event;
+        break;
+      case "checkpoint":
+        this.checkpoint = event;
+        break;
+      case "metric":
+        this.measure(event);
+        break;
       default:
     }
   }
@@ -92,7 +103,16 @@ export class JobStore extends EventTarget {
     for (const [name, value] of Object.entries(event.values)) {
       const key = `${scope} ${name}`;
       if (!this.series.has(key)) {
-        this.series.set(key, { name, scope, heldOut: event.held_out ?? "test", epoch: [], step: [], time: [], wall: [], values: [] });
+        this.series.set(key, {
+          name,
+          scope,
+          heldOut: event.held_out ?? "test",
+          epoch: [],
+          step: [],
+          time: [],
+          wall: [],
+          values: [],
+        });
       }
       const one = this.series.get(key);
       one.step.push(event.step);

@@ -7,7 +7,11 @@ import { empty, problem, skeleton } from "../../parts/states.js";
 /** A tab: renews itself when the job's store changes; `load` fetches what the tab needs in addition. */
 export class Tab extends LitElement {
   static properties = {
-    job: { attribute: false }, store: { attribute: false }, route: { attribute: false }, loaded: { state: true }, error: { state: true },
+    job: { attribute: false },
+    store: { attribute: false },
+    route: { attribute: false },
+    loaded: { state: true },
+    error: { state: true },
   };
 
   constructor() {
@@ -24,7 +28,9 @@ export class Tab extends LitElement {
     this.redraw = () => this.requestUpdate();
   }
 
-  createRenderRoot() { return this; }
+  createRenderRoot() {
+    return this;
+  }
 
   connectedCallback() {
     super.connectedCallback();
@@ -48,7 +54,9 @@ export class Tab extends LitElement {
   }
 
   /** Whether a change of the job makes the tab load again: at first, and when the job has ended. @param {any} before */
-  needsLoad(before) { return !before || before.id !== this.job.id || isOver(before.state) !== isOver(this.job.state); }
+  needsLoad(before) {
+    return !before || before.id !== this.job.id || isOver(before.state) !== isOver(this.job.state);
+  }
 
   async renew() {
     try {
@@ -61,7 +69,9 @@ export class Tab extends LitElement {
 
   /** @param {any} _job @param {AbortSignal} _signal @returns {Promise<any>} */
   /** @param {any} _job @param {AbortSignal} _signal @returns {Promise<any>} */
-  async load(_job, _signal) { return null; }
+  async load(_job, _signal) {
+    return null;
+  }
 
   /** Waiting, failure, or what `draw` returns. */
   render() {
@@ -70,13 +80,20 @@ export class Tab extends LitElement {
     if (this.loaded === undefined) return skeleton(4);
     try {
       return this.draw(this.loaded);
-    } catch (error) { // a file of another version, or one that a person has written
-      return problem(new Error(`A file of this job has another form than the page expects (${error.message}). The tab Files has it as it is.`));
+    } catch (error) {
+      // a file of another version, or one that a person has written
+      return problem(
+        new Error(
+          `A file of this job has another form than the page expects (${error.message}). The tab Files has it as it is.`,
+        ),
+      );
     }
   }
 
   /** @param {any} _loaded @returns {unknown} */
-  draw(_loaded) { return nothing; }
+  draw(_loaded) {
+    return nothing;
+  }
 }
 
 /** The file of a role, null if the job has none. @param {string} id @param {string} role @param {AbortSignal} signal */

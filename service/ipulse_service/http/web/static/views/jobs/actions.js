@@ -16,15 +16,17 @@ async function each(view, done, act) {
   const jobs = [...view.selection.jobs.values()];
   const problems = [];
   const rest = [...jobs];
-  await Promise.all(Array.from({ length: AT_ONCE }, async () => {
-    for (let job = rest.shift(); job; job = rest.shift()) {
-      try {
-        await act(job);
-      } catch (error) {
-        problems.push(`${job.name || job.id}: ${error.message}`);
+  await Promise.all(
+    Array.from({ length: AT_ONCE }, async () => {
+      for (let job = rest.shift(); job; job = rest.shift()) {
+        try {
+          await act(job);
+        } catch (error) {
+          problems.push(`${job.name || job.id}: ${error.message}`);
+        }
       }
-    }
-  }));
+    }),
+  );
   const count = jobs.length - problems.length;
   toast(`${count} ${done}${problems.length ? `. ${problems.length} not. ${problems[0]}` : ""}`, { isBad: count === 0 });
   view.isHeld = false;
@@ -32,7 +34,11 @@ async function each(view, done, act) {
 }
 
 /** The selected jobs in the state that the list shows. */
-const currentJobs = ({ selection, data }) => [...selection.jobs.values()].map((job) => ({ ...job, state: data.jobs.find((one) => one.id === job.id)?.state ?? job.state }));
+const currentJobs = ({ selection, data }) =>
+  [...selection.jobs.values()].map((job) => ({
+    ...job,
+    state: data.jobs.find((one) => one.id === job.id)?.state ?? job.state,
+  }));
 
 const post = (what) => (job) => api.post(`/v1/jobs/${job.id}/${what}`);
 
@@ -42,10 +48,22 @@ async function all(view, { verb, done, body = undefined, asks = null }) {
   try {
     const counted = await count(q, verb, body);
     const jobs = `${counted.changed.toLocaleString("en")} ${counted.changed === 1 ? "job" : "jobs"}`;
-    if (asks && !await confirmDialog({ ...asks, title: `${asks.title} ${jobs}?`, text: html`${countedText(counted)}${asks.text}`, danger: true })) return;
+    if (
+      asks &&
+      !(await confirmDialog({
+        ...asks,
+        title: `${asks.title} ${jobs}?`,
+        text: html`${countedText(counted)}${asks.text}`,
+        danger: true,
+      }))
+    )
+      return;
     const changed = await changeAll(q, verb, counted, body);
     const rest = counted.matched - changed;
-    toast(`${changed.toLocaleString("en")} ${done}${rest > 0 ? `. ${rest.toLocaleString("en")} not: their state does not allow it.` : ""}`, { isBad: changed === 0 });
+    toast(
+      `${changed.toLocaleString("en")} ${done}${rest > 0 ? `. ${rest.toLocaleString("en")} not: their state does not allow it.` : ""}`,
+      { isBad: changed === 0 },
+    );
   } catch (error) {
     toast(error.message, { isBad: true });
   }
@@ -54,10 +72,18 @@ async function all(view, { verb, done, body = undefined, asks = null }) {
 }
 
 async function tag(view) {
-  const text = await askDialog({ title: "Tag the selected jobs", label: "Tags, separated by spaces", confirm: "Tag", hint: "A minus removes a tag: -old" });
+  const text = await askDialog({
+    title: "Tag the selected jobs",
+    label: "Tags, separated by spaces",
+    confirm: "Tag",
+    hint: "A minus removes a tag: -old",
+  });
   if (!text) return;
   const words = text.split(/[\s,]+/).filter(Boolean);
-  const body = { add_tags: words.filter((word) => !word.startsWith("-")), remove_tags: words.filter((word) => word.startsWith("-")).map((word) => word.slice(1)) };
+  const body = {
+    add_tags: words.filter((word) => !word.startsWith("-")),
+    remove_tags: words.filter((word) => word.startsWith("-")).map((word) => word.slice(1)),
+  };
   if (view.selection.search) await all(view, { verb: "edit", done: "tagged", body });
   else await each(view, "tagged", (job) => api.patch(`/v1/jobs/${job.id}`, body));
 }
@@ -70,11 +96,20 @@ function names(jobs) {
 
 async function isConfirmed(view, { title, text, confirm }) {
   const jobs = [...view.selection.jobs.values()];
-  return confirmDialog({ title: `${title} ${jobs.length === 1 ? "this job" : `these ${jobs.length} jobs`}?`, text: html`${names(jobs)}${text}`, danger: true, confirm });
+  return confirmDialog({
+    title: `${title} ${jobs.length === 1 ? "this job" : `these ${jobs.length} jobs`}?`,
+    text: html`${names(jobs)}${text}`,
+    danger: true,
+    confirm,
+  });
 }
 
 async function remove(view) {
-  const asks = { title: "Delete", confirm: "Delete", text: html`<p>Their events, logs and files are deleted, too. A job that has not ended is refused: cancel it first.</p>` };
+  const asks = {
+    title: "Delete",
+    confirm: "Delete",
+    text: html`<p>Their events, logs and files are deleted, too. A job that has not ended is refused: cancel it first.</p>`,
+  };
   if (view.selection.search) await removeAll(view, asks);
   else if (await isConfirmed(view, asks)) await removeSelected(view);
 }
@@ -82,7 +117,9 @@ async function remove(view) {
 /** Deletes the selected jobs that have ended, unless that is undone. */
 async function removeSelected(view) {
   // The list may be old, and does not have the jobs of other pages.
-  const jobs = await Promise.all(currentJobs(view).map((job) => (isOver(job.state) ? job : api.get(`/v1/jobs/${job.id}`).catch(() => job))));
+  const jobs = await Promise.all(
+    currentJobs(view).map((job) => (isOver(job.state) ? job : api.get(`/v1/jobs/${job.id}`).catch(() => job))),
+  );
   const over = jobs.filter((job) => isOver(job.state));
   const ids = new Set(over.map((job) => job.id));
   const rest = jobs.length - over.length;
@@ -102,7 +139,15 @@ async function removeAll(view, asks) {
   try {
     const counted = await count(q, "delete");
     const jobs = counted.changed.toLocaleString("en");
-    if (!await confirmDialog({ ...asks, title: `Delete ${jobs} ${counted.changed === 1 ? "job" : "jobs"}?`, text: html`${countedText(counted)}${asks.text}`, danger: true })) return;
+    if (
+      !(await confirmDialog({
+        ...asks,
+        title: `Delete ${jobs} ${counted.changed === 1 ? "job" : "jobs"}?`,
+        text: html`${countedText(counted)}${asks.text}`,
+        danger: true,
+      }))
+    )
+      return;
     view.selection.clear();
     view.isHeld = false;
     deleteLater(`${jobs} deleted`, {
@@ -115,18 +160,27 @@ async function removeAll(view, asks) {
 }
 
 async function cancel(view) {
-  const asks = { title: "Cancel", confirm: "Cancel jobs", text: html`<p>They end without a report. “Stop and keep” ends a training with its results.</p>` };
+  const asks = {
+    title: "Cancel",
+    confirm: "Cancel jobs",
+    text: html`<p>They end without a report. “Stop and keep” ends a training with its results.</p>`,
+  };
   if (view.selection.search) await all(view, { verb: "cancel", done: "cancelled", asks });
   else if (await isConfirmed(view, asks)) await each(view, "cancelled", post("cancel"));
 }
 
 async function stop(view) {
-  const asks = { title: "Stop", confirm: "Stop and keep", text: html`<p>Their training ends now; weights and report are written.</p>` };
+  const asks = {
+    title: "Stop",
+    confirm: "Stop and keep",
+    text: html`<p>Their training ends now; weights and report are written.</p>`,
+  };
   if (view.selection.search) await all(view, { verb: "finish", done: "stopping", asks });
   else await each(view, "stopping", post("finish"));
 }
 
-const simple = (view, verb, done) => () => (view.selection.search ? all(view, { verb, done }) : each(view, done, post(verb)));
+const simple = (view, verb, done) => () =>
+  view.selection.search ? all(view, { verb, done }) : each(view, done, post(verb));
 
 /** The bar below the table while jobs are selected. */
 export function actionBar(view) {
@@ -142,13 +196,17 @@ export function actionBar(view) {
     <a class="button primary" href=${selection.compareAddress()}>${icon("compare")}Compare</a>
     <button type="button" @click=${() => tag(view)}>Tag</button>
     ${may((state) => state === "running") ? html`<button type="button" title="Ends the training and writes weights and report" @click=${() => stop(view)}>Stop and keep</button>` : nothing}
-    ${menu(icon("more"), [
-      { words: "Pause", act: simple(view, "pause", "paused"), isHidden: !may(mayPause) },
-      { words: "Resume", act: simple(view, "resume", "resumed"), isHidden: !may((state) => state === "paused") },
-      { words: "Retry", act: simple(view, "retry", "retried"), isHidden: !may((state) => state === "failed") },
-      { words: "Cancel", act: () => cancel(view), isHidden: !may((state) => !isOver(state)) },
-      { words: "Delete", act: () => remove(view), isDangerous: true },
-    ], { name: "More actions", kind: "icon", key: view })}
+    ${menu(
+      icon("more"),
+      [
+        { words: "Pause", act: simple(view, "pause", "paused"), isHidden: !may(mayPause) },
+        { words: "Resume", act: simple(view, "resume", "resumed"), isHidden: !may((state) => state === "paused") },
+        { words: "Retry", act: simple(view, "retry", "retried"), isHidden: !may((state) => state === "failed") },
+        { words: "Cancel", act: () => cancel(view), isHidden: !may((state) => !isOver(state)) },
+        { words: "Delete", act: () => remove(view), isDangerous: true },
+      ],
+      { name: "More actions", kind: "icon", key: view },
+    )}
     <button type="button" class="ghost icon" aria-label="Clear the selection" @click=${() => selection.clear()}>${icon("close")}</button>
   </section>`;
 }

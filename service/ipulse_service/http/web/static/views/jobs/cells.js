@@ -16,7 +16,11 @@ function queued(waiting) {
   const { reason, position, of, estimated_start: start } = waiting;
   if (waitsForJob(waiting)) return html`after ${awaited(waiting)}`;
   if (!position || WHY[reason]) return WHY[reason] ?? plain(reason);
-  const when = !start ? "" : Date.parse(start) - Date.now() > 10_000 ? `, starts ${relative(new Date(start))}` : ", starts soon";
+  const when = !start
+    ? ""
+    : Date.parse(start) - Date.now() > 10_000
+      ? `, starts ${relative(new Date(start))}`
+      : ", starts soon";
   return `${number(position)} of ${number(of)} in the queue${when}`;
 }
 
@@ -27,29 +31,64 @@ function progress(job) {
   const at = job.progress;
   if (isOver(job.state)) return at ? html`<span class="soft">${epochs(at)}</span>` : nothing;
   const waiting = job.waiting_on;
-  if (waiting && job.state !== "paused") return html`<span class="soft" title=${waiting.detail}>${queued(waiting)}</span>`;
-  return at?.epochs ? html`${bar(at.epoch / at.epochs, "Progress")}<span class="soft small">${epochs(at)}</span>` : nothing;
+  if (waiting && job.state !== "paused")
+    return html`<span class="soft" title=${waiting.detail}>${queued(waiting)}</span>`;
+  return at?.epochs
+    ? html`${bar(at.epoch / at.epochs, "Progress")}<span class="soft small">${epochs(at)}</span>`
+    : nothing;
 }
 
-/** @type {Record<string, {words: string, cell: (job: any, view: any) => unknown, sort?: string, isText?: boolean, isNumber?: boolean}>} */
+/**
+ * @type {Record<string, {words: string, cell: (job: any, view: any) => unknown, sort?: string, isText?: boolean,
+ * isNumber?: boolean}>}
+ */
 const OWN = {
-  state: { words: "State", cell: (job) => chip(job.state, isOver(job.state) && job.state !== "succeeded" ? job.reason : null), sort: "state", isText: true },
+  state: {
+    words: "State",
+    cell: (job) => chip(job.state, isOver(job.state) && job.state !== "succeeded" ? job.reason : null),
+    sort: "state",
+    isText: true,
+  },
   progress: { words: "Progress", cell: progress },
   curve: { words: "Curve", cell: (job, view) => view.sparks.cell(job) },
   device: { words: "Device", cell: (job) => job.device, sort: "device", isText: true },
-  duration: { words: "Duration", cell: (job) => (job.started_at ? duration(elapsed(job)) : nothing), sort: "run_seconds", isNumber: true },
+  duration: {
+    words: "Duration",
+    cell: (job) => (job.started_at ? duration(elapsed(job)) : nothing),
+    sort: "run_seconds",
+    isNumber: true,
+  },
   created: { words: "Created", cell: (job) => ago(job.created_at), sort: "created" },
   id: { words: "Id", cell: (job) => html`<code>${job.id.slice(4, 12)}</code>`, sort: "id", isText: true },
-  tags: { words: "Tags", cell: (job) => job.tags?.map((tag) => html`<a class="tag" href="/jobs?q=${encodeURIComponent(`tag:${quoted(tag)}`)}">${tag}</a> `) },
-  group: { words: "Group", cell: (job) => (job.group ? html`<a href="/jobs?q=${encodeURIComponent(`group:${quoted(job.group)}`)}">${job.group}</a>` : nothing), sort: "group", isText: true },
+  tags: {
+    words: "Tags",
+    cell: (job) =>
+      job.tags?.map(
+        (tag) => html`<a class="tag" href="/jobs?q=${encodeURIComponent(`tag:${quoted(tag)}`)}">${tag}</a> `,
+      ),
+  },
+  group: {
+    words: "Group",
+    cell: (job) =>
+      job.group
+        ? html`<a href="/jobs?q=${encodeURIComponent(`group:${quoted(job.group)}`)}">${job.group}</a>`
+        : nothing,
+    sort: "group",
+    isText: true,
+  },
 };
 
 /** How a column is shown. @param {string} key */
 export function columnOf(key) {
-  return OWN[key] ?? {
-    words: label(shortest(key)), sort: key, isNumber: true,
-    cell: (job) => (job.values?.[key] === null || job.values?.[key] === undefined ? nothing : metric(key, job.values[key])),
-  };
+  return (
+    OWN[key] ?? {
+      words: label(shortest(key)),
+      sort: key,
+      isNumber: true,
+      cell: (job) =>
+        job.values?.[key] === null || job.values?.[key] === undefined ? nothing : metric(key, job.values[key]),
+    }
+  );
 }
 
 /** A setting's name without its folders, as far as that says enough. */

@@ -6,7 +6,13 @@ import { names } from "../../lib/query.js";
 
 /** Compares the jobs of a search in groups. `group`: "seed" for all but the seed, else the names of columns. */
 export function groups(q, group, signal) {
-  const body = { q, time_zone: zone(), group_by: group === "seed" ? null : names(group), except: ["seed"], metrics: null };
+  const body = {
+    q,
+    time_zone: zone(),
+    group_by: group === "seed" ? null : names(group),
+    except: ["seed"],
+    metrics: null,
+  };
   return api.post("/v1/jobs:compare", body, { signal });
 }
 
@@ -26,11 +32,13 @@ export function groupTable(data, view) {
     <caption>Groups of jobs</caption>
     <thead><tr>${names.map((name) => html`<th scope="col" title=${name}>${label(short.get(name) ?? name)}</th>`)}<th scope="col" class="number">Jobs</th>
       ${metrics.map((name) => html`<th scope="col" class="number" title="mean ± standard deviation">${label(name)}, mean</th>`)}<th scope="col"><span class="visually-hidden">Actions</span></th></tr></thead>
-    <tbody>${found.map((one) => html`<tr>
+    <tbody>${found.map(
+      (one) => html`<tr>
       ${names.map((name) => html`<td data-label=${label(short.get(name) ?? name)}>${metric(name, one.values[name])}</td>`)}
       <td class="number" data-label="Jobs">${one.jobs.length}</td>
       ${metrics.map((name) => html`<td class="number" data-label="${label(name)}, mean">${one.metrics[name] ? spread(name, one.metrics[name]) : "—"}</td>`)}
-      <td><a href="/compare?jobs=${one.jobs.map((id) => id.slice(4)).join(",")}">Compare</a></td></tr>`)}</tbody>
+      <td><a href="/compare?jobs=${one.jobs.map((id) => id.slice(4)).join(",")}">Compare</a></td></tr>`,
+    )}</tbody>
   </table></div>
   <p class="soft small paging">${data.compared.toLocaleString("en")} of ${data.total.toLocaleString("en")} jobs in ${found.length.toLocaleString("en")} groups.
     ${view.group === "seed" ? "Jobs of a group differ in the seed only." : ""}</p>`;

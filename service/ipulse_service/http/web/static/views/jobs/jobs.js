@@ -23,7 +23,7 @@ import "./search.js";
 const PAGE = 50;
 const KEPT = "ipulse-columns";
 
-const groupWords = (group) => ({ "": "none", seed: "all but the seed" }[group] ?? group);
+const groupWords = (group) => ({ "": "none", seed: "all but the seed" })[group] ?? group;
 
 class JobsView extends View {
   static poll = 2000;
@@ -51,10 +51,18 @@ class JobsView extends View {
     window.removeEventListener("jobs-changed", this.onChange);
   }
 
-  get q() { return this.route.query.get("q") ?? this.oldFilters(); }
-  get sort() { return this.route.query.get("sort") ?? ""; }
-  get group() { return this.route.query.get("group") ?? ""; }
-  get page() { return Math.max(1, Number(this.route.query.get("page")) || 1); }
+  get q() {
+    return this.route.query.get("q") ?? this.oldFilters();
+  }
+  get sort() {
+    return this.route.query.get("sort") ?? "";
+  }
+  get group() {
+    return this.route.query.get("group") ?? "";
+  }
+  get page() {
+    return Math.max(1, Number(this.route.query.get("page")) || 1);
+  }
 
   /** The columns of the address, else those of the last visit. */
   get columns() {
@@ -65,18 +73,34 @@ class JobsView extends View {
   /** Addresses of older versions had a parameter for each filter. */
   oldFilters() {
     const { query } = this.route;
-    const label = query.get("label")?.replace(/^([^=]+)=(.*)$/, (_, name, value) => `label.${quoted(name)}:${quoted(value)}`);
-    return [...["state", "device"].filter((name) => query.get(name)).map((name) => `${name}:${query.get(name)}`), label].filter(Boolean).join(" ");
+    const label = query
+      .get("label")
+      ?.replace(/^([^=]+)=(.*)$/, (_, name, value) => `label.${quoted(name)}:${quoted(value)}`);
+    return [...["state", "device"].filter((name) => query.get(name)).map((name) => `${name}:${query.get(name)}`), label]
+      .filter(Boolean)
+      .join(" ");
   }
 
-  loadKey(route) { return route.query.toString(); }
+  loadKey(route) {
+    return route.query.toString();
+  }
 
-  heading() { return this.q ? `${this.q} · Jobs` : "Jobs"; }
+  heading() {
+    return this.q ? `${this.q} · Jobs` : "Jobs";
+  }
 
   async load(_route, signal) {
     const { q, sort, columns, page, group } = this;
     const waits = columns.includes("progress") && !group ? "true" : "";
-    const query = { q, sort, columns: requested(columns).join(","), waiting_on: waits, count: "true", page_size: PAGE, skip: (page - 1) * PAGE };
+    const query = {
+      q,
+      sort,
+      columns: requested(columns).join(","),
+      waiting_on: waits,
+      count: "true",
+      page_size: PAGE,
+      skip: (page - 1) * PAGE,
+    };
     try {
       const [answer, states, grouped] = await Promise.all([
         api.get("/v1/jobs", { query, signal }),
@@ -96,7 +120,9 @@ class JobsView extends View {
     }
   }
 
-  set(changes) { updateQuery({ page: null, ...changes }); }
+  set(changes) {
+    updateQuery({ page: null, ...changes });
+  }
 
   async pickColumns() {
     const chosen = await chooseColumns(this.columns, this.q);
@@ -123,7 +149,9 @@ class JobsView extends View {
     if (key === "/") /** @type {HTMLElement} */ (this.querySelector("ip-search input")).focus();
     else if (key === "j" || key === "k") {
       this.cursor = Math.max(0, Math.min(rows.length - 1, this.cursor + (key === "j" ? 1 : -1)));
-      this.updateComplete.then(() => /** @type {HTMLElement | null} */ (this.querySelector("tr.cursor a.name"))?.focus());
+      this.updateComplete.then(() =>
+        /** @type {HTMLElement | null} */ (this.querySelector("tr.cursor a.name"))?.focus(),
+      );
     } else if (key === "x" && job) this.selection.toggle(job, rows);
     else if (key === "c" && this.selection.size) navigate(this.selection.compareAddress());
     else return;
@@ -137,7 +165,8 @@ class JobsView extends View {
       return html`<h1 class="visually-hidden">Jobs</h1>${empty({
         title: "No jobs yet",
         text: "A job trains one spiking network. Its curves, log and results appear here.",
-        action: { words: "New job", href: "/new" }, command: "ipulse submit examples/digits.yaml --watch",
+        action: { words: "New job", href: "/new" },
+        command: "ipulse submit examples/digits.yaml --watch",
       })}`;
     }
     return html`
@@ -149,9 +178,20 @@ class JobsView extends View {
         ${menu(html`Group: ${groupWords(this.group)}${icon("down")}`, this.groupItems(), { name: "Group", key: this })}
         ${viewMenu(this)}
       </div>
-      ${data.added ? html`<p class="new-jobs"><button type="button" @click=${() => { this.isHeld = false; this.reload(); }}>
-        ${data.added} new ${data.added === 1 ? "job" : "jobs"}</button></p>` : nothing}
-      <div @pointerenter=${() => { this.isHeld = true; }} @pointerleave=${() => { this.isHeld = false; }}>
+      ${
+        data.added
+          ? html`<p class="new-jobs"><button type="button" @click=${() => {
+              this.isHeld = false;
+              this.reload();
+            }}>
+        ${data.added} new ${data.added === 1 ? "job" : "jobs"}</button></p>`
+          : nothing
+      }
+      <div @pointerenter=${() => {
+        this.isHeld = true;
+      }} @pointerleave=${() => {
+        this.isHeld = false;
+      }}>
         ${this.group && data.grouped ? groupTable(data.grouped, this) : data.jobs.length ? jobTable(data, this) : this.noMatch(data)}
       </div>
       ${this.group ? nothing : this.pages(data)}
@@ -159,23 +199,43 @@ class JobsView extends View {
   }
 
   groupItems() {
-    const settings = (this.data?.columns ?? []).filter((one) => one.kind === "setting" && one.key !== "seed").map((one) => one.key);
+    const settings = (this.data?.columns ?? [])
+      .filter((one) => one.kind === "setting" && one.key !== "seed")
+      .map((one) => one.key);
     return ["", "seed", ...settings].map((group) => ({
-      words: groupWords(group), act: () => this.set({ group }), isChecked: group === this.group,
+      words: groupWords(group),
+      act: () => this.set({ group }),
+      isChecked: group === this.group,
     }));
   }
 
   summary({ counts }) {
     /** @type {[string, string[]][]} */
-    const groups = [["running", STATES.filter(phaseOf)], ["queued", ["queued", "retry_wait"]], ["failed", ["failed"]]];
-    const parts = groups.map(([words, states]) => ({ words, states, count: states.reduce((sum, state) => sum + (counts.get(state) ?? 0), 0) }));
-    return html`<p class="summary soft">${parts.filter(({ count }) => count).map(({ words, states, count }) => html`
-      <a href="/jobs?q=state:${states.join(",")}">${count.toLocaleString("en")} ${words}</a>`)}</p>`;
+    const groups = [
+      ["running", STATES.filter(phaseOf)],
+      ["queued", ["queued", "retry_wait"]],
+      ["failed", ["failed"]],
+    ];
+    const parts = groups.map(([words, states]) => ({
+      words,
+      states,
+      count: states.reduce((sum, state) => sum + (counts.get(state) ?? 0), 0),
+    }));
+    return html`<p class="summary soft">${parts
+      .filter(({ count }) => count)
+      .map(
+        ({ words, states, count }) => html`
+      <a href="/jobs?q=state:${states.join(",")}">${count.toLocaleString("en")} ${words}</a>`,
+      )}</p>`;
   }
 
   noMatch(data) {
     if (data.queryError) return nothing;
-    return empty({ title: "No job matches", text: html`<code>${this.q}</code>`, action: { words: "Clear the search", act: () => this.set({ q: null }) } });
+    return empty({
+      title: "No job matches",
+      text: html`<code>${this.q}</code>`,
+      action: { words: "Clear the search", act: () => this.set({ q: null }) },
+    });
   }
 
   pages({ total, jobs }) {
@@ -187,8 +247,12 @@ class JobsView extends View {
     };
     return html`<nav class="paging" aria-label="Pages of the list">
       <span class="soft">${(first + 1).toLocaleString("en")}–${(first + jobs.length).toLocaleString("en")} of ${total.toLocaleString("en")}</span>
-      ${total > PAGE ? html`<button type="button" ?disabled=${first === 0} @click=${to(this.page - 1)}>Previous</button>
-      <button type="button" ?disabled=${first + jobs.length >= total} @click=${to(this.page + 1)}>Next</button>` : nothing}
+      ${
+        total > PAGE
+          ? html`<button type="button" ?disabled=${first === 0} @click=${to(this.page - 1)}>Previous</button>
+      <button type="button" ?disabled=${first + jobs.length >= total} @click=${to(this.page + 1)}>Next</button>`
+          : nothing
+      }
     </nav>`;
   }
 }

@@ -1,7 +1,8 @@
 // Updates of the list while the pointer is over it.
 
 /**
- * The fresh rows in the order of the old ones, so that nothing moves under the pointer; `added` counts those that would appear.
+ * The fresh rows in the order of the old ones, so that nothing moves under the pointer; `added` counts those that
+ * would appear.
  * @param {any} old @param {any} fresh
  */
 export function merged(old, fresh) {

@@ -8,7 +8,14 @@ const PAUSE = 400; // ms without a key before the search begins
 const SUGGEST_AFTER = 120; // ms
 
 class Search extends LitElement {
-  static properties = { value: {}, error: { attribute: false }, text: { state: true }, items: { state: true }, chosen: { state: true }, isOpen: { state: true } };
+  static properties = {
+    value: {},
+    error: { attribute: false },
+    text: { state: true },
+    items: { state: true },
+    chosen: { state: true },
+    isOpen: { state: true },
+  };
 
   constructor() {
     super();
@@ -22,12 +29,17 @@ class Search extends LitElement {
     this.isOpen = false;
   }
 
-  createRenderRoot() { return this; }
+  createRenderRoot() {
+    return this;
+  }
 
-  get field() { return /** @type {HTMLInputElement} */ (this.querySelector("input")); }
+  get field() {
+    return /** @type {HTMLInputElement} */ (this.querySelector("input"));
+  }
 
   willUpdate(changed) {
-    if (changed.has("value") && this.value !== this.text && document.activeElement !== this.querySelector("input")) this.text = this.value;
+    if (changed.has("value") && this.value !== this.text && document.activeElement !== this.querySelector("input"))
+      this.text = this.value;
   }
 
   typed() {
@@ -124,14 +136,24 @@ class Search extends LitElement {
           aria-expanded=${String(this.isOpen)} aria-controls="suggestions" aria-autocomplete="list" aria-activedescendant=${ifDefined(active)}
           aria-invalid=${String(Boolean(this.error))} aria-describedby=${this.error ? "search-error" : nothing}
           .value=${live(this.text)} @input=${() => this.typed()} @keydown=${(event) => this.pressed(event)} @focus=${() => this.suggest()}
-          @blur=${() => setTimeout(() => { this.isOpen = false; }, 150)}>
+          @blur=${() =>
+            setTimeout(() => {
+              this.isOpen = false;
+            }, 150)}>
         ${this.underline()}
       </div>
       ${this.text ? html`<button type="button" class="ghost icon" aria-label="Clear the search" @click=${() => this.clear()}>${icon("close")}</button>` : html`<kbd class="wide-only" aria-hidden="true">/</kbd>`}
     </div>
-    <ul id="suggestions" role="listbox" aria-label="Suggestions" ?hidden=${!this.isOpen}>${this.items.map((item, index) => html`
-      <li id="suggestion-${index}" role="option" aria-selected=${String(index === this.chosen)} @pointerdown=${(event) => { event.preventDefault(); this.accept(item); }}>
-        <span>${item.label}</span><span class="soft small">${item.jobs === null ? item.about : `${item.jobs.toLocaleString("en")} ${item.jobs === 1 ? "job" : "jobs"}`}</span></li>`)}</ul>
+    <ul id="suggestions" role="listbox" aria-label="Suggestions" ?hidden=${!this.isOpen}>${this.items.map(
+      (item, index) => html`
+      <li id="suggestion-${index}" role="option" aria-selected=${String(index === this.chosen)} @pointerdown=${(
+        event,
+      ) => {
+        event.preventDefault();
+        this.accept(item);
+      }}>
+        <span>${item.label}</span><span class="soft small">${item.jobs === null ? item.about : `${item.jobs.toLocaleString("en")} ${item.jobs === 1 ? "job" : "jobs"}`}</span></li>`,
+    )}</ul>
     ${problem ? html`<p id="search-error" class="search-error" role="status">${said(problem.detail)}</p>` : nothing}`;
   }
 }

@@ -16,12 +16,20 @@ export class Selection {
       const { jobs, search } = JSON.parse(sessionStorage.getItem(KEPT) ?? '{"jobs": [], "search": null}');
       for (const job of jobs) this.jobs.set(job.id, job);
       this.search = search;
-    } catch { /* an older form */ }
+    } catch {
+      /* an older form */
+    }
   }
 
-  get size() { return this.search?.total ?? this.jobs.size; }
-  get ids() { return [...this.jobs.keys()]; }
-  has(id) { return this.search !== null || this.jobs.has(id); }
+  get size() {
+    return this.search?.total ?? this.jobs.size;
+  }
+  get ids() {
+    return [...this.jobs.keys()];
+  }
+  has(id) {
+    return this.search !== null || this.jobs.has(id);
+  }
 
   /** Selects all jobs of a search, also those of other pages. */
   setSearch(q, total) {
@@ -52,7 +60,10 @@ export class Selection {
   extend(rows, job) {
     const [from, to] = [this.last, job.id].map((id) => rows.findIndex((row) => row.id === id)).sort((a, b) => a - b);
     if (from < 0) return;
-    rows.slice(from, to + 1).filter((row) => row.id !== job.id).forEach((row) => this.add(row));
+    rows
+      .slice(from, to + 1)
+      .filter((row) => row.id !== job.id)
+      .forEach((row) => this.add(row));
   }
 
   setAll(jobs, isSelected) {
@@ -76,7 +87,9 @@ export class Selection {
     this.changed();
   }
 
-  add({ id, name, state }) { if (this.jobs.size < MOST) this.jobs.set(id, { id, name, state }); }
+  add({ id, name, state }) {
+    if (this.jobs.size < MOST) this.jobs.set(id, { id, name, state });
+  }
 
   changed() {
     sessionStorage.setItem(KEPT, JSON.stringify({ jobs: [...this.jobs.values()], search: this.search }));
@@ -85,6 +98,9 @@ export class Selection {
 
   compareAddress() {
     if (this.search) return `/compare?q=${encodeURIComponent(this.search.q)}`;
-    return `/compare?jobs=${this.ids.slice(0, 100).map((id) => id.slice(4)).join(",")}`;
+    return `/compare?jobs=${this.ids
+      .slice(0, 100)
+      .map((id) => id.slice(4))
+      .join(",")}`;
   }
 }

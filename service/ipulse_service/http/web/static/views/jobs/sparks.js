@@ -26,9 +26,12 @@ export class Sparks {
       const query = { jobs: wanted.map((job) => job.id).join(","), names: NAME, scope: "epoch", points: POINTS };
       const answer = await api.get("/v1/metrics", { query, signal });
       const found = new Map(answer.jobs.map((job) => [job.job, job.series[0]?.last ?? []]));
-      for (const job of wanted) this.curves.set(job.id, { values: found.get(job.id) ?? [], isWhole: isOver(job.state) });
+      for (const job of wanted)
+        this.curves.set(job.id, { values: found.get(job.id) ?? [], isWhole: isOver(job.state) });
       this.onChange();
-    } catch { /* The next load of the list asks again. */ } finally {
+    } catch {
+      /* The next load of the list asks again. */
+    } finally {
       this.isAsking = false;
     }
   }

@@ -29,16 +29,27 @@ function shown(view) {
 }
 
 async function save(view) {
-  const name = await askDialog({ title: "Save this view", label: "Name", confirm: "Save", hint: "Search, columns, order and groups, in this browser. A view of the same name is replaced." });
+  const name = await askDialog({
+    title: "Save this view",
+    label: "Name",
+    confirm: "Save",
+    hint: "Search, columns, order and groups, in this browser. A view of the same name is replaced.",
+  });
   if (!name) return;
   const views = [...stored().filter((one) => one.name !== name), { name, query: shown(view) }];
-  store(view, views.sort((a, b) => a.name.localeCompare(b.name)));
+  store(
+    view,
+    views.sort((a, b) => a.name.localeCompare(b.name)),
+  );
   toast(`${name} is saved`);
 }
 
 function remove(view, name) {
   const before = stored();
-  store(view, before.filter((one) => one.name !== name));
+  store(
+    view,
+    before.filter((one) => one.name !== name),
+  );
   toast(`${name} is removed`, { undo: () => store(view, before) });
 }
 
@@ -46,9 +57,18 @@ export function viewMenu(view) {
   const present = shown(view);
   const views = stored();
   const current = views.find((one) => one.query === present);
-  return menu(html`${current?.name ?? "Views"}${icon("down")}`, [
-    ...views.map(({ name, query }) => ({ words: name, href: `/jobs?${query}` })),
-    { words: "Save this view", act: () => save(view), isHidden: current !== undefined },
-    { words: `Remove ${current?.name}`, act: () => remove(view, current.name), isDangerous: true, isHidden: current === undefined },
-  ], { name: "Views", key: view });
+  return menu(
+    html`${current?.name ?? "Views"}${icon("down")}`,
+    [
+      ...views.map(({ name, query }) => ({ words: name, href: `/jobs?${query}` })),
+      { words: "Save this view", act: () => save(view), isHidden: current !== undefined },
+      {
+        words: `Remove ${current?.name}`,
+        act: () => remove(view, current.name),
+        isDangerous: true,
+        isHidden: current === undefined,
+      },
+    ],
+    { name: "Views", key: view },
+  );
 }

@@ -4,7 +4,12 @@ import { api } from "../../lib/api.js";
 import { acceptedPackages } from "../../lib/packages.js";
 import { alternatives, resolved } from "../../lib/schema.js";
 
-/** The path of keys to a line of the text, by its indent. @param {any} doc @param {number} number of the line @param {number} indent */
+/**
+ * The path of keys to a line of the text, by its indent.
+ * @param {any} doc
+ * @param {number} number of the line
+ * @param {number} indent
+ */
 function pathAbove(doc, number, indent) {
   const path = [];
   let room = indent;
@@ -40,7 +45,9 @@ function placeAt(state, pos) {
     if (owner) path.push(owner);
   }
   const pair = /^\s*([\w.-]+)\s*:\s*(.*)$/.exec(inner);
-  return pair ? { path: [...path, pair[1]], typed: pair[2], isValue: true } : { path, typed: inner.trim(), isValue: false };
+  return pair
+    ? { path: [...path, pair[1]], typed: pair[2], isValue: true }
+    : { path, typed: inner.trim(), isValue: false };
 }
 
 /** The schemas of a path. @param {(string | number)[]} path @param {any} value of the whole text @returns {any[]} */
@@ -48,10 +55,12 @@ function schemasAt(path, value, root) {
   let nodes = [root];
   let present = value;
   for (const key of path) {
-    nodes = nodes.flatMap((node) => alternatives(node, root, present ?? {})).flatMap((schema) => {
-      if (typeof key === "number") return schema.items ? [schema.items] : [];
-      return schema.properties?.[key] ? [schema.properties[key]] : [];
-    });
+    nodes = nodes
+      .flatMap((node) => alternatives(node, root, present ?? {}))
+      .flatMap((schema) => {
+        if (typeof key === "number") return schema.items ? [schema.items] : [];
+        return schema.properties?.[key] ? [schema.properties[key]] : [];
+      });
     present = typeof key === "number" && Array.isArray(present) ? present[0] : present?.[key];
   }
   return nodes.flatMap((node) => alternatives(node, root, present ?? {}));
@@ -78,38 +87,64 @@ export function completions(context, schema) {
   if (isValue) {
     const key = path.at(-1);
     for (const one of found) {
-      for (const value of one.enum ?? (one.const === undefined ? [] : [one.const])) options.set(String(value), { label: String(value), type: "enum" });
-      if (one.type === "boolean") ["true", "false"].forEach((value) => options.set(value, { label: value, type: "enum" }));
+      for (const value of one.enum ?? (one.const === undefined ? [] : [one.const]))
+        options.set(String(value), { label: String(value), type: "enum" });
+      if (one.type === "boolean")
+        ["true", "false"].forEach((value) => options.set(value, { label: value, type: "enum" }));
     }
-    if (key === "kind") kindsOf(path.slice(0, -1), schema).forEach((kind) => options.set(kind, { label: kind, type: "enum" }));
+    if (key === "kind")
+      kindsOf(path.slice(0, -1), schema).forEach((kind) => options.set(kind, { label: kind, type: "enum" }));
   } else {
     for (const one of found) {
       for (const [name, field] of Object.entries(one.properties ?? {})) {
         const facts = resolved(field, schema);
-        options.set(name, { label: name, detail: typeOf(facts), info: field.description ?? facts.description, apply: `${name}: `, type: "property" });
+        options.set(name, {
+          label: name,
+          detail: typeOf(facts),
+          info: field.description ?? facts.description,
+          apply: `${name}: `,
+          type: "property",
+        });
       }
     }
   }
-  return options.size ? { from: word?.from ?? context.pos, options: [...options.values()], validFor: /^[\w.-]*$/ } : null;
+  return options.size
+    ? { from: word?.from ?? context.pos, options: [...options.values()], validFor: /^[\w.-]*$/ }
+    : null;
 }
 
 /** The ops that a layer can name. */
 async function pushedOps(typed, pos) {
   const { ops } = await api.get("/v1/ops").catch(() => ({ ops: [] }));
-  return { from: pos - typed.length, options: ops.map(({ reference, backends }) => ({ label: reference, detail: backends.join(", "), type: "constant" })), validFor: /^[\w@:]*$/ };
+  return {
+    from: pos - typed.length,
+    options: ops.map(({ reference, backends }) => ({
+      label: reference,
+      detail: backends.join(", "),
+      type: "constant",
+    })),
+    validFor: /^[\w@:]*$/,
+  };
 }
 
 /** The packages of neurons that a layer can name. */
 async function packages(typed, pos) {
   const found = await acceptedPackages();
-  return { from: pos - typed.length, options: found.map((one) => ({ label: one.package, detail: one.version, type: "constant" })), validFor: /^[\w@:]*$/ };
+  return {
+    from: pos - typed.length,
+    options: found.map((one) => ({ label: one.package, detail: one.version, type: "constant" })),
+    validFor: /^[\w@:]*$/,
+  };
 }
 
 /** All kinds of a part that has several. */
 function kindsOf(path, root) {
   let nodes = [root];
   for (const key of path) {
-    nodes = nodes.flatMap((node) => alternatives(node, root, {})).flatMap((one) => (typeof key === "number" ? [one.items] : [one.properties?.[key]])).filter(Boolean);
+    nodes = nodes
+      .flatMap((node) => alternatives(node, root, {}))
+      .flatMap((one) => (typeof key === "number" ? [one.items] : [one.properties?.[key]]))
+      .filter(Boolean);
   }
   return nodes.flatMap((node) => Object.keys(resolved(node, root)?.discriminator?.mapping ?? {}));
 }
@@ -125,7 +160,9 @@ function typeOf(facts) {
 export function described(state, pos, schema) {
   const line = state.doc.lineAt(pos);
   const at = pos - line.from;
-  const match = [...line.text.matchAll(/([\w.-]+)\s*:/g)].find(({ index, 1: name }) => at >= index && at <= index + name.length);
+  const match = [...line.text.matchAll(/([\w.-]+)\s*:/g)].find(
+    ({ index, 1: name }) => at >= index && at <= index + name.length,
+  );
   if (!schema || !match) return null;
   const { path } = placeAt(state, line.from + match.index + match[0].length);
   const parents = schemasAt(path.slice(0, -1), valueOf(state), schema);
@@ -135,6 +172,11 @@ export function described(state, pos, schema) {
   const dom = document.createElement("div");
   const title = Object.assign(document.createElement("b"), { textContent: path.at(-1) });
   const fallback = facts.default === undefined ? "" : ` Default: ${JSON.stringify(facts.default)}.`;
-  dom.append(title, ` ${typeOf(facts)}`, document.createElement("br"), `${field.description ?? facts.description ?? ""}${fallback}`);
+  dom.append(
+    title,
+    ` ${typeOf(facts)}`,
+    document.createElement("br"),
+    `${field.description ?? facts.description ?? ""}${fallback}`,
+  );
   return { from: line.from + match.index, to: line.from + match.index + match[1].length, dom };
 }

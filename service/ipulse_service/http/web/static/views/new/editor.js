@@ -1,7 +1,18 @@
 // The editor of a spec: CodeMirror in a shadow root, where its style sheets need no exception from the policy.
 import { LitElement, css, html } from "../../vendor.js";
 import {
-  EditorState, EditorView, HighlightStyle, basicSetup, autocompletion, hoverTooltip, indentUnit, lintGutter, setDiagnostics, syntaxHighlighting, tags, yaml,
+  EditorState,
+  EditorView,
+  HighlightStyle,
+  basicSetup,
+  autocompletion,
+  hoverTooltip,
+  indentUnit,
+  lintGutter,
+  setDiagnostics,
+  syntaxHighlighting,
+  tags,
+  yaml,
 } from "../../../vendor/bundles/editor.js";
 import { completions, described } from "./completion.js";
 
@@ -20,9 +31,23 @@ const LOOKS = EditorView.theme({
   ".cm-cursor": { borderLeftColor: "var(--ink)" },
   ".cm-gutters": { backgroundColor: "var(--card)", color: "var(--soft)", border: "none" },
   ".cm-activeLine, .cm-activeLineGutter": { backgroundColor: "color-mix(in srgb, var(--panel) 60%, transparent)" },
-  "&.cm-focused > .cm-scroller > .cm-selectionLayer .cm-selectionBackground, .cm-selectionBackground": { backgroundColor: "color-mix(in srgb, var(--accent) 22%, transparent)" },
-  ".cm-tooltip": { border: "1px solid var(--hair)", borderRadius: "8px", backgroundColor: "var(--card)", color: "var(--ink)", boxShadow: "var(--shadow)", maxWidth: "440px" },
-  ".cm-tooltip.cm-tooltip-hover, .cm-completionInfo": { padding: "8px 12px", fontFamily: "var(--sans)", fontSize: "13px", lineHeight: "1.45" },
+  "&.cm-focused > .cm-scroller > .cm-selectionLayer .cm-selectionBackground, .cm-selectionBackground": {
+    backgroundColor: "color-mix(in srgb, var(--accent) 22%, transparent)",
+  },
+  ".cm-tooltip": {
+    border: "1px solid var(--hair)",
+    borderRadius: "8px",
+    backgroundColor: "var(--card)",
+    color: "var(--ink)",
+    boxShadow: "var(--shadow)",
+    maxWidth: "440px",
+  },
+  ".cm-tooltip.cm-tooltip-hover, .cm-completionInfo": {
+    padding: "8px 12px",
+    fontFamily: "var(--sans)",
+    fontSize: "13px",
+    lineHeight: "1.45",
+  },
   ".cm-tooltip-autocomplete > ul > li[aria-selected]": { backgroundColor: "var(--accent)", color: "var(--on-accent)" },
   ".cm-completionDetail": { color: "var(--soft)", fontStyle: "normal" },
   "li[aria-selected] .cm-completionDetail": { color: "inherit" },
@@ -49,7 +74,9 @@ class Editor extends LitElement {
     this.schema = null;
   }
 
-  render() { return html`<div class="box" id="editor"></div>`; }
+  render() {
+    return html`<div class="box" id="editor"></div>`;
+  }
 
   firstUpdated() {
     const onChange = EditorView.updateListener.of((update) => {
@@ -63,14 +90,24 @@ class Editor extends LitElement {
       state: EditorState.create({
         doc: this.text,
         extensions: [
-          basicSetup, yaml(), indentUnit.of("  "), LOOKS, syntaxHighlighting(COLOURS), lintGutter(), EditorView.lineWrapping, onChange,
+          basicSetup,
+          yaml(),
+          indentUnit.of("  "),
+          LOOKS,
+          syntaxHighlighting(COLOURS),
+          lintGutter(),
+          EditorView.lineWrapping,
+          onChange,
           autocompletion({ override: [(context) => completions(context, this.schema)], icons: false }),
           hoverTooltip((view, pos) => this.tooltip(view, pos)),
           EditorView.contentAttributes.of({ "aria-label": "Spec as YAML", spellcheck: "false", tabindex: "0" }),
         ],
       }),
     });
-    this.addEventListener("dragover", (event) => { event.preventDefault(); this.toggleAttribute("drop", true); });
+    this.addEventListener("dragover", (event) => {
+      event.preventDefault();
+      this.toggleAttribute("drop", true);
+    });
     this.addEventListener("dragleave", () => this.toggleAttribute("drop", false));
     this.addEventListener("drop", (event) => this.dropped(event), { capture: true });
     this.addEventListener("paste", (event) => this.pasted(event), { capture: true });
@@ -86,7 +123,17 @@ class Editor extends LitElement {
     }
     if (changed.has("problems")) {
       const { length } = view.state.doc;
-      view.dispatch(setDiagnostics(view.state, this.problems.map(({ from, to, message, severity = "error" }) => ({ from: Math.min(from, length), to: Math.min(to, length), severity, message }))));
+      view.dispatch(
+        setDiagnostics(
+          view.state,
+          this.problems.map(({ from, to, message, severity = "error" }) => ({
+            from: Math.min(from, length),
+            to: Math.min(to, length),
+            severity,
+            message,
+          })),
+        ),
+      );
     }
   }
 
@@ -97,7 +144,10 @@ class Editor extends LitElement {
 
   /** Puts the cursor at a place of the text. @param {number} place */
   show(place) {
-    this.editor.dispatch({ selection: { anchor: Math.min(place, this.editor.state.doc.length) }, scrollIntoView: true });
+    this.editor.dispatch({
+      selection: { anchor: Math.min(place, this.editor.state.doc.length) },
+      scrollIntoView: true,
+    });
     this.editor.focus();
   }
 

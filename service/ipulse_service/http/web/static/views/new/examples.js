@@ -3,7 +3,8 @@
 /** @type {{name: string, title: string, text: string}[]} */
 export const EXAMPLES = [
   {
-    name: "digits", title: "Scanned digits",
+    name: "digits",
+    title: "Scanned digits",
     text: `# Two hidden LIF layers learn the scanned digits of scikit-learn, in about a minute.
 version: 1
 name: digits
@@ -24,7 +25,8 @@ device: {kind: cpu}
 `,
   },
   {
-    name: "own-data", title: "Own data, from an uploaded file",
+    name: "own-data",
+    title: "Own data, from an uploaded file",
     text: `# Spikes in mine.npz, uploaded on the page Data sets or with "ipulse data push mine.npz".
 version: 1
 name: own data
@@ -37,7 +39,8 @@ training: {epochs: 20}
 `,
   },
   {
-    name: "recurrent", title: "Recurrent layer with trained decay",
+    name: "recurrent",
+    title: "Recurrent layer with trained decay",
     text: `version: 1
 name: recurrent
 seed: 1
@@ -64,7 +67,8 @@ training:
 `,
   },
   {
-    name: "spike-count", title: "Readout that counts spikes",
+    name: "spike-count",
+    title: "Readout that counts spikes",
     text: `version: 1
 name: spike count
 seed: 1
@@ -89,7 +93,8 @@ training:
 `,
   },
   {
-    name: "emulator", title: "Emulated IPU",
+    name: "emulator",
+    title: "Emulated IPU",
     text: `# A small network on one emulated IPU, with a profile of every tile.
 version: 1
 name: emulated tiles
@@ -107,7 +112,8 @@ device: {kind: emulator, tiles: 64}
 `,
   },
   {
-    name: "yin-yang", title: "Yin-yang",
+    name: "yin-yang",
+    title: "Yin-yang",
     text: `version: 1
 name: yin-yang
 seed: 1

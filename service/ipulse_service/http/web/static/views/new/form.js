@@ -5,7 +5,10 @@ import { alternatives, resolved } from "../../lib/schema.js";
 /** How specs are written; the reference of an op fits one line. */
 export const NOTATION = { lineWidth: 160, flowCollectionPadding: false };
 
-/** @typedef {{path: (string | number)[], words: string, kind: "text" | "number" | "choice" | "layers" | "each", hint?: string, step?: string}} Field */
+/**
+ * @typedef {{path: (string | number)[], words: string, kind: "text" | "number" | "choice" | "layers" | "each", hint?:
+ * string, step?: string}} Field
+ */
 
 /** @type {Field[]} */
 const FIELDS = [
@@ -15,7 +18,12 @@ const FIELDS = [
   { path: ["data", "dataset"], words: "Uploaded data set", kind: "text", hint: "mine@1" },
   { path: ["data", "steps"], words: "Time steps", kind: "number", step: "1" },
   { path: ["network", "layers"], words: "Neurons of the hidden layers", kind: "layers", hint: "128, 64" },
-  { path: ["network", "layers", "*", "second_threshold"], words: "Second threshold of all layers", kind: "each", step: "any" },
+  {
+    path: ["network", "layers", "*", "second_threshold"],
+    words: "Second threshold of all layers",
+    kind: "each",
+    step: "any",
+  },
   { path: ["network", "layers", "*", "capacity"], words: "Capacity of all layers", kind: "each", step: "1" },
   { path: ["network", "readout", "kind"], words: "Readout", kind: "choice" },
   { path: ["training", "epochs"], words: "Epochs", kind: "number", step: "1" },
@@ -49,7 +57,8 @@ function isUseful({ path, kind }, value, schema) {
 
 function control(field, value, schema, change) {
   const { path, kind, step, hint } = field;
-  const present = kind === "layers" ? layerNames(value) : kind === "each" ? common(value, path.at(-1)) : at(value, path);
+  const present =
+    kind === "layers" ? layerNames(value) : kind === "each" ? common(value, path.at(-1)) : at(value, path);
   const of = kind === "layers" || kind === "each" ? null : schemaAt(path, value, schema);
   const fallback = of?.default ?? "";
   const onChange = ({ target }) => {
@@ -67,7 +76,7 @@ function control(field, value, schema, change) {
   }
   const isNumber = kind === "number" || kind === "each";
   return html`<input type=${isNumber ? "number" : "text"} step=${step ?? nothing} min=${of?.minimum ?? nothing} .value=${live(present === undefined ? "" : String(present))}
-    placeholder=${fallback === "" ? hint ?? "" : String(fallback)} @change=${onChange} autocomplete="off">`;
+    placeholder=${fallback === "" ? (hint ?? "") : String(fallback)} @change=${onChange} autocomplete="off">`;
 }
 
 const at = (value, path) => path.reduce((node, key) => node?.[key], value);
@@ -86,18 +95,29 @@ const isCount = (name) => /^\d+$/.test(name);
 
 /** The first name that is neither a number of neurons nor a layer of the text, each of which can be kept once. */
 function unknownLayer(text, value) {
-  const left = layersOf(value).filter((layer) => !isPlain(layer)).map(nameOf);
-  return text.split(/[\s,]+/).filter((name) => name && !isCount(name)).find((name) => {
-    const at = left.indexOf(name);
-    if (at >= 0) left.splice(at, 1);
-    return at < 0;
-  }) ?? "";
+  const left = layersOf(value)
+    .filter((layer) => !isPlain(layer))
+    .map(nameOf);
+  return (
+    text
+      .split(/[\s,]+/)
+      .filter((name) => name && !isCount(name))
+      .find((name) => {
+        const at = left.indexOf(name);
+        if (at >= 0) left.splice(at, 1);
+        return at < 0;
+      }) ?? ""
+  );
 }
 
 /** The value that all plain layers share, undefined if they differ. */
 function common({ network }, name) {
-  const values = layersOf({ network }).filter((layer) => has(layer, name)).map((layer) => layer[name]);
-  return values.length && values.every((one) => one === values[0]) && typeof values[0] !== "object" ? values[0] : undefined;
+  const values = layersOf({ network })
+    .filter((layer) => has(layer, name))
+    .map((layer) => layer[name]);
+  return values.length && values.every((one) => one === values[0]) && typeof values[0] !== "object"
+    ? values[0]
+    : undefined;
 }
 
 /** The schema of a path, among the alternatives that the value has chosen. */
@@ -116,7 +136,12 @@ function schemaAt(path, value, root) {
 /** The words that a field may be: of its enumeration, or the kinds of its parent. @returns {string[]} */
 function choices(path, value, root) {
   if (path.at(-1) === "kind") {
-    const parent = path.slice(0, -1).reduce((node, key) => alternatives(node, root, {}).find(({ properties }) => properties?.[key])?.properties[key], root);
+    const parent = path
+      .slice(0, -1)
+      .reduce(
+        (node, key) => alternatives(node, root, {}).find(({ properties }) => properties?.[key])?.properties[key],
+        root,
+      );
     return Object.keys(resolved(parent, root)?.discriminator?.mapping ?? {});
   }
   return alternatives(schemaAt(path, value, root), root, undefined).flatMap((one) => one.enum ?? []);
@@ -129,17 +154,23 @@ function apply(YAML, document, { path, kind }, entry) {
     putLayers(YAML, document, entry.split(/[\s,]+/).filter(Boolean));
   } else if (kind === "each") {
     const layers = document.getIn(["network", "layers"], true);
-    (layers?.items ?? []).forEach((layer, n) => has(layer.toJSON(), path.at(-1)) && put(document, ["network", "layers", n, path.at(-1)], read(entry)));
+    (layers?.items ?? []).forEach(
+      (layer, n) =>
+        has(layer.toJSON(), path.at(-1)) && put(document, ["network", "layers", n, path.at(-1)], read(entry)),
+    );
   } else if (path.at(-1) === "kind") {
     const parent = path.slice(0, -1);
     const known = document.getIn([...parent, "kind"]);
     // Fields of another kind would be refused.
-    if (known !== entry && parent[0] !== "training") document.setIn(parent, document.createNode({ kind: entry }, { flow: true }));
+    if (known !== entry && parent[0] !== "training")
+      document.setIn(parent, document.createNode({ kind: entry }, { flow: true }));
     else put(document, path, entry);
   } else put(document, path, read(entry));
 }
 
-/** Makes the layers those of the names: each keeps its other settings, and new ones get those of the last plain layer. */
+/**
+ * Makes the layers those of the names: each keeps its other settings, and new ones get those of the last plain layer.
+ */
 function putLayers(YAML, document, names) {
   const seq = document.getIn(["network", "layers"], true);
   const old = (YAML.isSeq(seq) ? seq.items : []).map((node) => ({ node, value: node.toJSON() }));

@@ -20,10 +20,21 @@ import "./editor.js";
 const DRAFT = "ipulse-draft";
 const CHECK_AFTER = 350; // ms without a change
 const KEPT_BYTES = 256 * 1024; // of a text that the service stores
-const LIMITS = [["queue_seconds", "Longest wait (s)"], ["run_seconds", "Longest run (s)"], ["total_seconds", "Longest in all (s)"]];
+const LIMITS = [
+  ["queue_seconds", "Longest wait (s)"],
+  ["run_seconds", "Longest run (s)"],
+  ["total_seconds", "Longest in all (s)"],
+];
 
 class NewView extends View {
-  static properties = { ...View.properties, text: { state: true }, found: { state: true }, isChecking: { state: true }, isSending: { state: true }, ops: { state: true } };
+  static properties = {
+    ...View.properties,
+    text: { state: true },
+    found: { state: true },
+    isChecking: { state: true },
+    isSending: { state: true },
+    ops: { state: true },
+  };
 
   constructor() {
     super();
@@ -38,12 +49,20 @@ class NewView extends View {
     this.submission = newKey();
   }
 
-  loadKey(route) { return `${route.path}?${route.query.get("from") ?? ""}`; }
+  loadKey(route) {
+    return `${route.path}?${route.query.get("from") ?? ""}`;
+  }
 
-  heading() { return this.parent ? `Clone of ${this.parent.name || this.parent.id}` : "New job"; }
+  heading() {
+    return this.parent ? `Clone of ${this.parent.name || this.parent.id}` : "New job";
+  }
 
   async load(route, signal) {
-    const [schema, { YAML }, packages] = await Promise.all([specSchema(), import("../../../vendor/bundles/editor.js"), acceptedPackages(signal)]);
+    const [schema, { YAML }, packages] = await Promise.all([
+      specSchema(),
+      import("../../../vendor/bundles/editor.js"),
+      acceptedPackages(signal),
+    ]);
     this.packages = packages;
     this.YAML = YAML;
     this.schema = schema;
@@ -51,7 +70,8 @@ class NewView extends View {
     const draft = stored();
     if (draft && (!from || from === "draft" || (draft.from === from && from !== "dataset"))) {
       this.parent = draft.parent ?? null;
-      if (this.parent && !this.parent.spec) this.parent.spec = (await api.get(`/v1/jobs/${this.parent.id}`, { signal }).catch(() => null))?.spec;
+      if (this.parent && !this.parent.spec)
+        this.parent.spec = (await api.get(`/v1/jobs/${this.parent.id}`, { signal }).catch(() => null))?.spec;
       this.write(draft.text, { isQuiet: true });
     } else if (/^job_|^latest$|^[0-9a-f]{4,24}$/.test(from)) {
       const job = await api.get(`/v1/jobs/${await fullId(from, signal)}`, { signal });
@@ -70,7 +90,11 @@ class NewView extends View {
     this.text = text;
     this.isChecking = true;
     this.submission = newKey();
-    if (!isQuiet) localStorage.setItem(DRAFT, JSON.stringify({ text, from: this.route.query.get("from") ?? "", parent: this.parent }));
+    if (!isQuiet)
+      localStorage.setItem(
+        DRAFT,
+        JSON.stringify({ text, from: this.route.query.get("from") ?? "", parent: this.parent }),
+      );
     clearTimeout(this.timer);
     this.timer = setTimeout(() => this.check(), isQuiet ? 0 : CHECK_AFTER);
   }
@@ -78,7 +102,12 @@ class NewView extends View {
   async check() {
     const { text } = this;
     this.isChecking = true;
-    const found = await check(this.YAML, text, this.priority, this.signal).catch((error) => ({ problems: [], plan: null, value: null, error }));
+    const found = await check(this.YAML, text, this.priority, this.signal).catch((error) => ({
+      problems: [],
+      plan: null,
+      value: null,
+      error,
+    }));
     if (text !== this.text || this.signal.aborted) return; // a later check answers
     this.isChecking = false;
     this.found = found;
@@ -91,7 +120,9 @@ class NewView extends View {
     clearTimeout(this.timer);
   }
 
-  get priority() { return Number(/** @type {HTMLInputElement | null} */ (this.querySelector("[name=priority]"))?.value) || 0; }
+  get priority() {
+    return Number(/** @type {HTMLInputElement | null} */ (this.querySelector("[name=priority]"))?.value) || 0;
+  }
 
   async submit(event) {
     event.preventDefault();
@@ -104,11 +135,16 @@ class NewView extends View {
     /** @type {Record<string, any>} */
     const wanted = { spec: value, ...Object.fromEntries(numbers.map(([name, entry]) => [name, Number(entry)])) };
     if (new Blob([this.text]).size <= KEPT_BYTES) wanted.submitted = { form: "yaml", text: this.text };
-    if (this.parent && new FormData(form).get("weights")) Object.assign(wanted, { start_from: this.parent.id, start_mode: "weights" });
-    wanted.tags = String(new FormData(form).get("tags") ?? "").split(/[\s,]+/).filter(Boolean);
+    if (this.parent && new FormData(form).get("weights"))
+      Object.assign(wanted, { start_from: this.parent.id, start_mode: "weights" });
+    wanted.tags = String(new FormData(form).get("tags") ?? "")
+      .split(/[\s,]+/)
+      .filter(Boolean);
     this.isSending = true;
     try {
-      const { jobs: [{ job }] } = await api.post("/v1/jobs:batch", { jobs: [wanted] }, { headers: { "idempotency-key": this.submission } });
+      const {
+        jobs: [{ job }],
+      } = await api.post("/v1/jobs:batch", { jobs: [wanted] }, { headers: { "idempotency-key": this.submission } });
       localStorage.removeItem(DRAFT);
       toast(`${job.name || job.id} is submitted`);
       navigate(`/jobs/${job.id}`);
@@ -165,7 +201,10 @@ class NewView extends View {
       <header class="head"><h1>${isSweep ? "New sweep" : parent ? "Clone a job" : "New job"}</h1>
         ${parent ? html`<span class="soft">from <a href="/jobs/${parent.id}">${parent.name || parent.id}</a></span>` : nothing}
         <div class="buttons">
-          <label class="inline">Example <select aria-label="Example" @change=${(event) => { this.example(event.target.value); event.target.value = ""; }}>
+          <label class="inline">Example <select aria-label="Example" @change=${(event) => {
+            this.example(event.target.value);
+            event.target.value = "";
+          }}>
             <option value="">choose …</option>${EXAMPLES.map(({ name, title }) => html`<option value=${name}>${title}</option>`)}</select></label>
           <label class="button file">Open a file<input type="file" accept=".yaml,.yml,.json,application/json" class="visually-hidden" @change=${(event) => this.open(event.target.files[0])}></label>
         </div></header>
@@ -197,8 +236,13 @@ class NewView extends View {
 function forDataset(query) {
   const reference = query.get("dataset") ?? "";
   const name = JSON.stringify(reference.split("@")[0]);
-  return exampleNamed("digits").text.replace(/^#.*\n/, "").replace(/^name: .*$/m, `name: ${name}`)
-    .replace(/^data:\n(?: +.*\n)+/m, `data: {kind: ${query.get("kind") ?? "npz"}, dataset: ${JSON.stringify(reference)}}\n`);
+  return exampleNamed("digits")
+    .text.replace(/^#.*\n/, "")
+    .replace(/^name: .*$/m, `name: ${name}`)
+    .replace(
+      /^data:\n(?: +.*\n)+/m,
+      `data: {kind: ${query.get("kind") ?? "npz"}, dataset: ${JSON.stringify(reference)}}\n`,
+    );
 }
 
 /** What a text says, whether it is a valid spec or not; null if it is not YAML. */

@@ -9,10 +9,16 @@ import { NOTATION } from "./form.js";
 const NEURONS = 64; // of a layer that is added without another one
 const FLOW = { flow: true };
 
-/** The layers with neurons of a package, and where they are. @param {any} value @returns {{layer: any, path: any[]}[]} */
+/**
+ * The layers with neurons of a package, and where they are.
+ * @param {any} value
+ * @returns {{layer: any, path: any[]}[]}
+ */
 function packageLayers(value) {
   const layers = Array.isArray(value?.network?.layers) ? value.network.layers : [];
-  return layers.flatMap((layer, index) => (layer?.kind === "package" ? [{ layer, path: ["network", "layers", index] }] : []));
+  return layers.flatMap((layer, index) =>
+    layer?.kind === "package" ? [{ layer, path: ["network", "layers", index] }] : [],
+  );
 }
 
 /** @param {any} YAML @param {string} text @param {Package[]} packages @param {(text: string) => void} write */
@@ -27,10 +33,14 @@ export function packageFields(YAML, text, packages, write) {
   const layers = packageLayers(value);
   if (!packages.length && !layers.length) return nothing;
   return html`${layers.map((one) => card(one, packages, change))}
-    ${packages.length ? html`<section class="card"><h2>Packages of neurons</h2>
+    ${
+      packages.length
+        ? html`<section class="card"><h2>Packages of neurons</h2>
       <label class="field"><span>Add a hidden layer of a package</span>
         <select .value=${live("")} @change=${({ target }) => target.value && change(() => add(document, value, target.value))}>
-          <option value="">choose …</option>${packages.map((one) => option(one, false))}</select></label></section>` : nothing}`;
+          <option value="">choose …</option>${packages.map((one) => option(one, false))}</select></label></section>`
+        : nothing
+    }`;
 }
 
 function add(document, value, reference) {
@@ -41,7 +51,8 @@ function add(document, value, reference) {
   else document.setIn(["network", "layers"], document.createNode([layer]));
 }
 
-const option = (one, isChosen) => html`<option value=${one.package} ?selected=${isChosen}>${packageName(one.package)} ${packageDigits(one.package)} (${one.version})</option>`;
+const option = (one, isChosen) =>
+  html`<option value=${one.package} ?selected=${isChosen}>${packageName(one.package)} ${packageDigits(one.package)} (${one.version})</option>`;
 
 function card({ layer, path }, packages, change) {
   const named = String(layer.neuron?.package ?? "");
@@ -51,8 +62,12 @@ function card({ layer, path }, packages, change) {
     <label class="field"><span>Package</span><select @change=${choose} .value=${live(named)}>
       ${found ? nothing : html`<option value=${named} selected>${named ? `${packageName(named)} ${packageDigits(named)}: not accepted` : "choose …"}</option>`}
       ${packages.map((one) => option(one, one === found))}</select></label>
-    ${found?.parameters.length ? html`<fieldset class="usual"><legend class="visually-hidden">Parameters of layer ${path.at(-1) + 1}</legend>
-      ${found.parameters.map((one) => parameter(one, layer, [...path, "neuron", "parameters"], change))}</fieldset>` : nothing}
+    ${
+      found?.parameters.length
+        ? html`<fieldset class="usual"><legend class="visually-hidden">Parameters of layer ${path.at(-1) + 1}</legend>
+      ${found.parameters.map((one) => parameter(one, layer, [...path, "neuron", "parameters"], change))}</fieldset>`
+        : nothing
+    }
   </section>`;
 }
 
@@ -73,7 +88,10 @@ function parameter(declared, layer, path, change) {
 function setParameter(document, path, index, declared, key, entry) {
   if (index < 0) {
     if (entry === undefined) return;
-    const made = document.createNode({ name: declared.name, ...(declared.per_neuron ? {} : { per: "layer" }), [key]: entry }, FLOW);
+    const made = document.createNode(
+      { name: declared.name, ...(declared.per_neuron ? {} : { per: "layer" }), [key]: entry },
+      FLOW,
+    );
     if (document.getIn(path)?.items) document.addIn(path, made);
     else document.setIn(path, document.createNode([made], FLOW));
     return;

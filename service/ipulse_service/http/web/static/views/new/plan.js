@@ -8,11 +8,21 @@ const line = (mark, text, kind = "") => html`<li class=${kind}>${icon(mark)}<spa
 
 /** @param {import("./check.js").Found | null} found @param {boolean} isChecking */
 export function plan(found, isChecking) {
-  const title = !found ? "Checking …" : found.problems.length ? `${found.problems.length} ${found.problems.length === 1 ? "problem" : "problems"}` : found.error ? "Not checked" : "Ready to submit";
+  const title = !found
+    ? "Checking …"
+    : found.problems.length
+      ? `${found.problems.length} ${found.problems.length === 1 ? "problem" : "problems"}`
+      : found.error
+        ? "Not checked"
+        : "Ready to submit";
   return html`<h2 class="plan-title ${found?.value ? "ok" : ""}"><span role="status">${title}</span>${isChecking && found ? html` <span class="soft small">checking …</span>` : nothing}</h2>
-    ${found ? html`<ul class="plan">${found.error ? line("cross", found.error.message, "wrong") : nothing}
+    ${
+      found
+        ? html`<ul class="plan">${found.error ? line("cross", found.error.message, "wrong") : nothing}
       ${found.problems.map((one) => html`<li class="wrong">${icon("cross")}<span><a href="#line-${one.line}" @click=${(event) => jump(event, one)}>line ${one.line}</a>: ${one.message}</span></li>`)}
-      ${found.plan ? facts(found.plan) : nothing}</ul>` : nothing}`;
+      ${found.plan ? facts(found.plan) : nothing}</ul>`
+        : nothing
+    }`;
 }
 
 function jump(event, problem) {
@@ -33,12 +43,34 @@ function facts(plan) {
   const isNow = wait.reason === "wake_up";
   return [
     line("check", "The spec is valid."),
-    all === 0 ? line("warn", "No agent with this device is present; the job waits for one.", "warn")
-      : line(able ? "check" : "warn", `${number(able)} of ${number(plan.agents)} ${plan.agents === 1 ? "agent" : "agents"} can run it.`, able ? "" : "warn"),
-    plan.data_set ? line(holding ? "check" : "warn", html`Data <code>${plan.data_set}</code> on ${number(holding)} of ${number(all)} agents.`, holding ? "" : "warn") : line("check", plan.spec?.data?.dataset ? html`The service has the data set <code>${plan.spec.data.dataset}</code>.` : "The worker generates its data."),
+    all === 0
+      ? line("warn", "No agent with this device is present; the job waits for one.", "warn")
+      : line(
+          able ? "check" : "warn",
+          `${number(able)} of ${number(plan.agents)} ${plan.agents === 1 ? "agent" : "agents"} can run it.`,
+          able ? "" : "warn",
+        ),
+    plan.data_set
+      ? line(
+          holding ? "check" : "warn",
+          html`Data <code>${plan.data_set}</code> on ${number(holding)} of ${number(all)} agents.`,
+          holding ? "" : "warn",
+        )
+      : line(
+          "check",
+          plan.spec?.data?.dataset
+            ? html`The service has the data set <code>${plan.spec.data.dataset}</code>.`
+            : "The worker generates its data.",
+        ),
     plan.fit ? memory(plan.fit) : nothing,
-    isNow ? line("check", "An agent is free: it starts now.")
-      : line("ring", html`${wait.position ? `Position ${number(wait.position)} of ${number(wait.of)} in the queue` : "It waits"}${start ? html`, expected start ${ago(start)}` : ""}.`),
-    plan.usual_seconds === null ? line("ring", "No estimate of its duration yet.") : line("ring", `Jobs on this kind of device usually take ${duration(plan.usual_seconds)}.`),
+    isNow
+      ? line("check", "An agent is free: it starts now.")
+      : line(
+          "ring",
+          html`${wait.position ? `Position ${number(wait.position)} of ${number(wait.of)} in the queue` : "It waits"}${start ? html`, expected start ${ago(start)}` : ""}.`,
+        ),
+    plan.usual_seconds === null
+      ? line("ring", "No estimate of its duration yet.")
+      : line("ring", `Jobs on this kind of device usually take ${duration(plan.usual_seconds)}.`),
   ];
 }

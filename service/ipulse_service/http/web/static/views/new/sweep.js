@@ -24,7 +24,15 @@ function read(text) {
 }
 
 class SweepForm extends LitElement {
-  static properties = { spec: { attribute: false }, all: { attribute: false }, close: { attribute: false }, rows: { state: true }, seeds: { state: true }, problem: { state: true }, isSending: { state: true } };
+  static properties = {
+    spec: { attribute: false },
+    all: { attribute: false },
+    close: { attribute: false },
+    rows: { state: true },
+    seeds: { state: true },
+    problem: { state: true },
+    isSending: { state: true },
+  };
 
   constructor() {
     super();
@@ -43,11 +51,15 @@ class SweepForm extends LitElement {
     this.key = newKey();
   }
 
-  createRenderRoot() { return this; }
+  createRenderRoot() {
+    return this;
+  }
 
   connectedCallback() {
     super.connectedCallback();
-    this.present = new Map([...values(this.all)].filter(([pointer, value]) => !UNVARIED.test(pointer) && !/^[[{]/.test(value)));
+    this.present = new Map(
+      [...values(this.all)].filter(([pointer, value]) => !UNVARIED.test(pointer) && !/^[[{]/.test(value)),
+    );
     this.add();
   }
 
@@ -58,22 +70,33 @@ class SweepForm extends LitElement {
     if (pointer) this.rows = [...this.rows, { pointer, text: this.shown(pointer) }];
   }
 
-  shown(pointer) { return String(read(this.present.get(pointer))); }
+  shown(pointer) {
+    return String(read(this.present.get(pointer)));
+  }
 
   set(index, changes) {
     this.rows = this.rows.map((row, at) => (at === index ? { ...row, ...changes } : row));
     this.problem = null;
   }
 
-  get jobs() { return this.rows.reduce((product, row) => product * parts(row.text).length, 1) * Math.max(1, parts(this.seeds).length); }
+  get jobs() {
+    return (
+      this.rows.reduce((product, row) => product * parts(row.text).length, 1) * Math.max(1, parts(this.seeds).length)
+    );
+  }
 
   async submit(event) {
     event.preventDefault();
     const form = new FormData(event.target);
     const body = {
-      version: 1, sweep: form.get("name"), spec: this.spec, method: "grid", seeds: parts(this.seeds).map(read),
+      version: 1,
+      sweep: form.get("name"),
+      spec: this.spec,
+      method: "grid",
+      seeds: parts(this.seeds).map(read),
       parameters: Object.fromEntries(this.rows.map((row) => [row.pointer, { values: parts(row.text).map(read) }])),
-      objective: { metric: form.get("metric"), goal: form.get("goal") || undefined }, parallel: form.get("parallel") ? Number(form.get("parallel")) : null,
+      objective: { metric: form.get("metric"), goal: form.get("goal") || undefined },
+      parallel: form.get("parallel") ? Number(form.get("parallel")) : null,
     };
     this.isSending = true;
     try {
@@ -83,7 +106,8 @@ class SweepForm extends LitElement {
       navigate(`/sweeps/${sweep.id}`);
     } catch (error) {
       this.problem = error;
-      if (isKeyUsed(error)) this.key = newKey(); // after any other error the sweep may exist; the same key makes no second one
+      // after any other error the sweep may exist; the same key makes no second one
+      if (isKeyUsed(error)) this.key = newKey();
     } finally {
       this.isSending = false;
     }
@@ -95,14 +119,22 @@ class SweepForm extends LitElement {
     return html`<form @submit=${(event) => this.submit(event)}>
       <label class="field"><span>Name of the sweep</span><input name="name" required maxlength="128" autocomplete="off" .value=${this.spec.name ?? ""}></label>
       <fieldset class="varied"><legend>Settings that vary</legend>
-        ${rows.map((row, index) => html`<div class="vary">
+        ${rows.map(
+          (row, index) => html`<div class="vary">
           <label><span class="soft small">Setting</span><select @change=${(event) => this.set(index, { pointer: event.target.value, text: this.shown(event.target.value) })}>
             ${options.filter((pointer) => pointer === row.pointer || !rows.some((one) => one.pointer === pointer)).map((pointer) => html`<option value=${pointer} ?selected=${pointer === row.pointer}>${path(pointer)}</option>`)}</select></label>
           <label><span class="soft small">Values, separated by commas</span><input required autocomplete="off" .value=${row.text} @input=${(event) => this.set(index, { text: event.target.value })}></label>
-          <button type="button" class="ghost" ?disabled=${rows.length < 2} @click=${() => { this.rows = rows.filter((_, at) => at !== index); }} aria-label="Remove ${path(row.pointer)}">Remove</button></div>`)}
+          <button type="button" class="ghost" ?disabled=${rows.length < 2} @click=${() => {
+            this.rows = rows.filter((_, at) => at !== index);
+          }} aria-label="Remove ${path(row.pointer)}">Remove</button></div>`,
+        )}
         <button type="button" ?disabled=${rows.length >= options.length} @click=${() => this.add()}>Add a setting</button></fieldset>
       <div class="usual">
-        <label class="field"><span>Seeds of each trial</span><input autocomplete="off" placeholder=${String(this.all.seed ?? "")} .value=${this.seeds} @input=${(event) => { this.seeds = event.target.value; }}></label>
+        <label class="field"><span>Seeds of each trial</span><input autocomplete="off" placeholder=${String(this.all.seed ?? "")} .value=${this.seeds} @input=${(
+          event,
+        ) => {
+          this.seeds = event.target.value;
+        }}></label>
         <label class="field"><span>Jobs at the same time</span><input name="parallel" type="number" min="1" max="1000" placeholder="default"></label>
         <label class="field"><span>Metric</span><input name="metric" required autocomplete="off" value="test_accuracy"></label>
         <label class="field"><span>Goal</span><select name="goal"><option value="">as the metric needs</option><option value="maximize">highest is best</option><option value="minimize">lowest is best</option></select></label></div>
@@ -116,5 +148,8 @@ customElements.define("ip-sweep-form", SweepForm);
 
 /** Asks for settings and values. @param {any} spec as it is written @param {any} all the spec with its defaults */
 export function askSweep(spec, all) {
-  return openDialog((close) => html`<h2>Submit as sweep</h2><ip-sweep-form .spec=${spec} .all=${all} .close=${close}></ip-sweep-form>`, { label: "Submit as sweep", isWide: true });
+  return openDialog(
+    (close) => html`<h2>Submit as sweep</h2><ip-sweep-form .spec=${spec} .all=${all} .close=${close}></ip-sweep-form>`,
+    { label: "Submit as sweep", isWide: true },
+  );
 }

@@ -14,18 +14,29 @@ const FIGURE_UNITS = { max_tile_memory: bytes, total_memory: bytes, always_live_
 const FIGURE_GAINS = { tile_balance: true }; // more is better
 
 class ProfileDiff extends View {
-  loadKey(route) { return `${route.query.get("a")}|${route.query.get("b")}`; }
+  loadKey(route) {
+    return `${route.query.get("a")}|${route.query.get("b")}`;
+  }
 
-  get isWhole() { return this.route.query.get("equal") === "show"; }
+  get isWhole() {
+    return this.route.query.get("equal") === "show";
+  }
 
   async load(route, signal) {
     const [a, b] = ["a", "b"].map((name) => route.query.get(name));
-    if (!a || !b) return { latest: (await api.get("/v1/jobs", { query: { q: "state:succeeded", page_size: 50 }, signal })).jobs, a, b };
+    if (!a || !b)
+      return {
+        latest: (await api.get("/v1/jobs", { query: { q: "state:succeeded", page_size: 50 }, signal })).jobs,
+        a,
+        b,
+      };
     const ids = await Promise.all([a, b].map((text) => fullId(text, signal)));
     return { diff: await api.get("/v1/profiles:diff", { query: { a: ids[0], b: ids[1] }, signal }) };
   }
 
-  heading({ diff }) { return diff ? `${diff.a.name || diff.a.id} and ${diff.b.name || diff.b.id} · Profiles` : "Compare profiles"; }
+  heading({ diff }) {
+    return diff ? `${diff.a.name || diff.a.id} and ${diff.b.name || diff.b.id} · Profiles` : "Compare profiles";
+  }
 
   view({ diff, latest, a, b }) {
     if (!diff) return this.question(latest, a, b);
@@ -58,18 +69,32 @@ class ProfileDiff extends View {
       ["Cycles of all runs", cycles?.before, cycles?.after, count, false],
       ["Peak memory", peak?.before, peak?.after, bytes, false],
     ].filter(([, before, after]) => before !== undefined && before !== null && after !== undefined && after !== null);
-    return list.length ? html`<dl class="figures job-figures">${list.map(([words, before, after, text, isGain]) => html`<div><dt>${words}</dt>
-      <dd>${relative((after - before) / before, isGain)}</dd><dd class="soft small">${text(before)} → ${text(after)}</dd></div>`)}</dl>` : nothing;
+    return list.length
+      ? html`<dl class="figures job-figures">${list.map(
+          ([words, before, after, text, isGain]) => html`<div><dt>${words}</dt>
+      <dd>${relative((after - before) / before, isGain)}</dd><dd class="soft small">${text(before)} → ${text(after)}</dd></div>`,
+        )}</dl>`
+      : nothing;
   }
 
   tiles({ figures, layers, programs, tile_memory: memory, tile_cycles: cycles, liveness }, whole) {
-    const curves = ["A", "B"].map((label, at) => ({ id: label, label, color: `--s${at + 1}`, x: liveness[at].map((_, step) => step), y: liveness[at].map((size) => size / 1024) }));
+    const curves = ["A", "B"].map((label, at) => ({
+      id: label,
+      label,
+      color: `--s${at + 1}`,
+      x: liveness[at].map((_, step) => step),
+      y: liveness[at].map((size) => size / 1024),
+    }));
     return html`
       ${changeTable("Tiles", "cycles of all runs, and memory", figures, (value, name) => (FIGURE_UNITS[name] ?? CYCLES)(value), { whole, gains: FIGURE_GAINS })}
       ${changeTable("Cycles by layer", "steps of several layers are divided between them", layers, count, { whole })}
       ${changeTable("Cycles by program step", "over all runs", programs, count, { whole })}
-      ${liveness.some((list) => list.length) ? html`<section class="section"><h2>Liveness</h2><figure class="card">
-        <ip-curve .series=${curves} .x=${"program step"} .name=${"Memory that is not always live"} .unit=${"KiB"}></ip-curve></figure></section>` : nothing}
+      ${
+        liveness.some((list) => list.length)
+          ? html`<section class="section"><h2>Liveness</h2><figure class="card">
+        <ip-curve .series=${curves} .x=${"program step"} .name=${"Memory that is not always live"} .unit=${"KiB"}></ip-curve></figure></section>`
+          : nothing
+      }
       ${changeTable("Memory by tile", "the tiles with the largest change", memory, bytes, { whole, most: 16 })}
       ${changeTable("Compute cycles by tile", "the tiles with the largest change", cycles, count, { whole, most: 16 })}`;
   }
@@ -78,7 +103,9 @@ class ProfileDiff extends View {
     const go = (event) => {
       event.preventDefault();
       const { elements } = event.target;
-      navigate(`/profiles/diff?a=${encodeURIComponent(elements.a.value.trim())}&b=${encodeURIComponent(elements.b.value.trim())}`);
+      navigate(
+        `/profiles/diff?a=${encodeURIComponent(elements.a.value.trim())}&b=${encodeURIComponent(elements.b.value.trim())}`,
+      );
     };
     const field = (name, words, value) => html`<label class="field"><span>${words}</span>
       <input name=${name} required autocomplete="off" list="profiled" placeholder="beginning of an id, or latest" .value=${value ?? ""}></label>`;

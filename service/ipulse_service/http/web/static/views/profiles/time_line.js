@@ -6,7 +6,13 @@ import { problem, skeleton } from "../../parts/states.js";
 import { ofRunner } from "./trace_events.js";
 
 class TimeLine extends LitElement {
-  static properties = { job: { attribute: false }, file: { attribute: false }, trace: { state: true }, error: { state: true }, find: { state: true } };
+  static properties = {
+    job: { attribute: false },
+    file: { attribute: false },
+    trace: { state: true },
+    error: { state: true },
+    find: { state: true },
+  };
 
   constructor() {
     super();
@@ -17,13 +23,17 @@ class TimeLine extends LitElement {
     this.find = "";
   }
 
-  createRenderRoot() { return this; }
+  createRenderRoot() {
+    return this;
+  }
 
   willUpdate(changed) {
     if (changed.has("file") && this.file && this.file.id !== changed.get("file")?.id) this.load();
   }
 
-  get address() { return `/v1/jobs/${this.job.id}/artifacts/${this.file.id}/content`; }
+  get address() {
+    return `/v1/jobs/${this.job.id}/artifacts/${this.file.id}/content`;
+  }
 
   async load() {
     try {
@@ -39,8 +49,15 @@ class TimeLine extends LitElement {
   render() {
     if (this.error) return problem(this.error, () => this.load());
     if (this.trace === undefined) return skeleton(3);
-    return html`${this.trace ? html`<ip-trace .trace=${this.trace} .name=${"Time line of the attempt"} .find=${this.find} @choose=${(event) => { this.find = event.detail ?? ""; }}></ip-trace>`
-      : html`<p class="soft">The trace has no events.</p>`}
+    return html`${
+      this.trace
+        ? html`<ip-trace .trace=${this.trace} .name=${"Time line of the attempt"} .find=${this.find} @choose=${(
+            event,
+          ) => {
+            this.find = event.detail ?? "";
+          }}></ip-trace>`
+        : html`<p class="soft">The trace has no events.</p>`
+    }
       <p class="soft small">The first 2,000 training steps are shown in detail, later ones as parts of their epoch.
         <a href=${this.address} download=${this.file.name}>${this.file.name}</a> opens in <code>ui.perfetto.dev</code>, too.</p>`;
   }

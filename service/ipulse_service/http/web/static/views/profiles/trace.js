@@ -9,7 +9,15 @@ const MOST_NAMES = 10;
 const MAX_ZOOM = 1e-7; // of the whole trace
 
 class TraceView extends LitElement {
-  static properties = { trace: { attribute: false }, name: {}, find: {}, window_: { state: true }, at: { state: true }, seen: { state: true }, spoken: { state: true } };
+  static properties = {
+    trace: { attribute: false },
+    name: {},
+    find: {},
+    window_: { state: true },
+    at: { state: true },
+    seen: { state: true },
+    spoken: { state: true },
+  };
 
   constructor() {
     super();
@@ -26,7 +34,9 @@ class TraceView extends LitElement {
     this.spoken = "";
   }
 
-  createRenderRoot() { return this; }
+  createRenderRoot() {
+    return this;
+  }
 
   connectedCallback() {
     super.connectedCallback();
@@ -48,11 +58,17 @@ class TraceView extends LitElement {
   }
 
   /** @returns {HTMLCanvasElement} */
-  get canvas() { return this.querySelector("canvas"); }
+  get canvas() {
+    return this.querySelector("canvas");
+  }
 
-  get whole() { return /** @type {[number, number]} */ ([this.trace.begin, this.trace.end]); }
+  get whole() {
+    return /** @type {[number, number]} */ ([this.trace.begin, this.trace.end]);
+  }
 
-  get range() { return this.window_ ?? this.whole; }
+  get range() {
+    return this.window_ ?? this.whole;
+  }
 
   /** The names that are searched for: 1 for each, or null for all. */
   get chosen() {
@@ -78,11 +94,17 @@ class TraceView extends LitElement {
   }
 
   /** @returns {TracePicture} */
-  get picture() { return new TracePicture(this.canvas, this.trace, this.range); }
+  get picture() {
+    return new TracePicture(this.canvas, this.trace, this.range);
+  }
 
-  draw() { this.picture.draw(this.chosen, this.at, this.drag); }
+  draw() {
+    this.picture.draw(this.chosen, this.at, this.drag);
+  }
 
-  time(value) { return timeText(this.trace, value); }
+  time(value) {
+    return timeText(this.trace, value);
+  }
 
   /** Shows a window; the sums follow when it rests. */
   show(from, to) {
@@ -91,7 +113,9 @@ class TraceView extends LitElement {
     const start = Math.max(begin, Math.min(end - size, from));
     this.window_ = size >= end - begin ? null : [start, start + size];
     clearTimeout(this.summing);
-    this.summing = setTimeout(() => { this.seen = sums(this.trace, ...this.range); }, 120);
+    this.summing = setTimeout(() => {
+      this.seen = sums(this.trace, ...this.range);
+    }, 120);
   }
 
   zoom(factor, around = (this.range[0] + this.range[1]) / 2) {
@@ -138,7 +162,9 @@ class TraceView extends LitElement {
     this.paint();
   }
 
-  choose(name) { this.dispatchEvent(new CustomEvent("choose", { detail: name, bubbles: true })); }
+  choose(name) {
+    this.dispatchEvent(new CustomEvent("choose", { detail: name, bubbles: true }));
+  }
 
   key_(event) {
     const moves = { ArrowLeft: -0.2, ArrowRight: 0.2, PageUp: -1, PageDown: 1 };
@@ -172,11 +198,13 @@ class TraceView extends LitElement {
 
   /** What the pointer or the keyboard is at, in words. */
   said() {
-    if (!this.at) return `${this.trace.lanes.reduce((sum, { count }) => sum + count, 0).toLocaleString("en")} events. Drag to zoom; arrows move, + and − zoom, n and p go from event to event.`;
+    if (!this.at)
+      return `${this.trace.lanes.reduce((sum, { count }) => sum + count, 0).toLocaleString("en")} events. Drag to zoom; arrows move, + and − zoom, n and p go from event to event.`;
     const lane = this.trace.lanes[this.at.lane];
     const { event } = this.at;
     return `${lane.title}: ${this.trace.names[lane.names[event]]}, ${this.trace.kinds[lane.kinds[event]]}, ${this.time(lane.ends[event] - lane.starts[event])} ${
-      this.trace.unit === "cycles" ? "cycles " : ""}from ${this.time(lane.starts[event] - this.trace.begin)}`;
+      this.trace.unit === "cycles" ? "cycles " : ""
+    }from ${this.time(lane.starts[event] - this.trace.begin)}`;
   }
 
   render() {
@@ -184,13 +212,19 @@ class TraceView extends LitElement {
     const isZoomed = this.window_ !== null;
     return html`<div class="bar" role="toolbar" aria-label="${this.name}">
         <input type="search" placeholder="find a step" aria-label="Find a step" .value=${this.find} @input=${(event) => this.choose(event.target.value)}>
-        ${this.find ? html`<button type="button" @click=${() => this.step(-1)}>Previous</button><button type="button" @click=${() => this.step(1)}>Next</button>
-          <span class="soft small">${this.matchingText()}</span>` : nothing}
+        ${
+          this.find
+            ? html`<button type="button" @click=${() => this.step(-1)}>Previous</button><button type="button" @click=${() => this.step(1)}>Next</button>
+          <span class="soft small">${this.matchingText()}</span>`
+            : nothing
+        }
         <span class="buttons right"><button type="button" class="icon" aria-label="Zoom in" @click=${() => this.zoom(0.5)}>+</button><button type="button" class="icon" aria-label="Zoom out" ?disabled=${!isZoomed} @click=${() => this.zoom(2)}>−</button>
         <button type="button" ?disabled=${!isZoomed} @click=${() => this.show(...this.whole)}>All</button></span></div>
       <canvas class="trace-canvas" tabindex="0" role="group" aria-label="${this.name}: ${this.trace.lanes.length} lanes. Arrow keys move, plus and minus zoom, n and p go from event to event."
         @keydown=${(event) => this.key_(event)} @pointerdown=${(event) => this.press(event)} @pointermove=${(event) => this.move(event)}
-        @pointerup=${(event) => this.release(event)} @pointerleave=${() => { if (!this.drag) this.at = null; }}></canvas>
+        @pointerup=${(event) => this.release(event)} @pointerleave=${() => {
+          if (!this.drag) this.at = null;
+        }}></canvas>
       <p class="soft small trace-said">${this.said()}</p><p class="visually-hidden" aria-live="polite">${this.spoken}</p>
       ${this.statistics()}`;
   }
@@ -205,12 +239,20 @@ class TraceView extends LitElement {
   statistics() {
     const { seen, trace } = this;
     const total = seen.byKind.reduce((sum, one) => sum + one, 0) || 1;
-    const names = Array.from(seen.byName, (time, name) => ({ name, time })).filter(({ time }) => time).sort((a, b) => b.time - a.time).slice(0, MOST_NAMES);
+    const names = Array.from(seen.byName, (time, name) => ({ name, time }))
+      .filter(({ time }) => time)
+      .sort((a, b) => b.time - a.time)
+      .slice(0, MOST_NAMES);
     return html`<ul class="stack-legend trace-legend">${trace.kinds.map((kind, at) => (seen.byKind[at] ? html`<li><i .style=${`background: var(${COLORS[at % COLORS.length]})`}></i>${kind} <b>${percent(seen.byKind[at] / total)}</b></li>` : nothing))}</ul>
       <details class="trace-sums"><summary>Most time in view: ${seen.events.toLocaleString("en")} events</summary>
         <table class="plain"><thead><tr><th scope="col">Step</th><th scope="col" class="number">Events</th><th scope="col" class="number">${trace.unit === "cycles" ? "Cycles" : "Time"}</th><th scope="col" class="number">Share</th></tr></thead>
-        <tbody>${names.map(({ name, time }) => html`<tr><th scope="row"><button type="button" class="ghost" @click=${() => this.choose(trace.names[name])}>${trace.names[name]}</button></th>
-          <td class="number">${seen.counts[name].toLocaleString("en")}</td><td class="number">${this.time(time)}</td><td class="number">${percent(time / total)}</td></tr>`)}</tbody></table></details>`;
+        <tbody>${names.map(
+          ({
+            name,
+            time,
+          }) => html`<tr><th scope="row"><button type="button" class="ghost" @click=${() => this.choose(trace.names[name])}>${trace.names[name]}</button></th>
+          <td class="number">${seen.counts[name].toLocaleString("en")}</td><td class="number">${this.time(time)}</td><td class="number">${percent(time / total)}</td></tr>`,
+        )}</tbody></table></details>`;
   }
 }
 customElements.define("ip-trace", TraceView);

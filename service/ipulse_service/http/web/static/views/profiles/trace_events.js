@@ -5,7 +5,8 @@ const ORDER = ["sync", "exchange", "host", "compute"]; // within a step
 
 /**
  * Events that do not overlap, in order. `names` are indices into the trace's names, `kinds` into its kinds.
- * @typedef {{title: string, count: number, starts: Float64Array, ends: Float64Array, names: Uint32Array, kinds: Uint8Array}} Lane
+ * @typedef {{title: string, count: number, starts: Float64Array, ends: Float64Array, names: Uint32Array, kinds:
+ * Uint8Array}} Lane
  * @typedef {{unit: string, begin: number, end: number, names: string[], kinds: string[], lanes: Lane[]}} Trace
  */
 
@@ -41,7 +42,14 @@ class LaneBuilder {
   /** @returns {Lane} */
   lane() {
     const { title, count } = this;
-    return { title, count, starts: this.starts.subarray(0, count), ends: this.ends.subarray(0, count), names: this.names.subarray(0, count), kinds: this.kinds.subarray(0, count) };
+    return {
+      title,
+      count,
+      starts: this.starts.subarray(0, count),
+      ends: this.ends.subarray(0, count),
+      names: this.names.subarray(0, count),
+      kinds: this.kinds.subarray(0, count),
+    };
   }
 }
 
@@ -54,12 +62,16 @@ class Names {
 
   index(name) {
     let at = this.indices.get(name);
-    if (at === undefined) this.indices.set(name, at = this.list.push(name) - 1);
+    if (at === undefined) this.indices.set(name, (at = this.list.push(name) - 1));
     return at;
   }
 }
 
-/** The recorded runs of a Poplar program: a lane an IPU. @param {any} document poplar_profile.json @returns {Trace | null} */
+/**
+ * The recorded runs of a Poplar program: a lane an IPU.
+ * @param {any} document poplar_profile.json
+ * @returns {Trace | null}
+ */
 export function ofPoplar({ compilation, execution }) {
   const runs = execution?.runs ?? [];
   if (!runs.some((run) => run.steps.length)) return null;
@@ -74,7 +86,14 @@ export function ofPoplar({ compilation, execution }) {
     }
   }
   const built = lanes.map((lane) => lane.lane());
-  return { unit: "cycles", begin: Math.min(...built.map(({ starts }) => starts[0] ?? 0)), end: Math.max(...lanes.map(({ last }) => last)), names: names.list, kinds: KINDS, lanes: built };
+  return {
+    unit: "cycles",
+    begin: Math.min(...built.map(({ starts }) => starts[0] ?? 0)),
+    end: Math.max(...lanes.map(({ last }) => last)),
+    names: names.list,
+    kinds: KINDS,
+    lanes: built,
+  };
 }
 
 /** Adds the parts of one step: sync, exchange, host, and what this IPU computes. */
@@ -89,9 +108,17 @@ function addStep(lane, step, ipu, name, from) {
   }
 }
 
-/** The time line of a runner, as Chrome trace events: a lane a thread and depth. @param {any} document trace.json @returns {Trace | null} */
+/**
+ * The time line of a runner, as Chrome trace events: a lane a thread and depth.
+ * @param {any} document trace.json
+ * @returns {Trace | null}
+ */
 export function ofRunner({ traceEvents }) {
-  const titles = new Map(traceEvents.filter(({ ph, name }) => ph === "M" && name === "thread_name").map((event) => [event.tid, event.args.name]));
+  const titles = new Map(
+    traceEvents
+      .filter(({ ph, name }) => ph === "M" && name === "thread_name")
+      .map((event) => [event.tid, event.args.name]),
+  );
   const spans = traceEvents.filter(({ ph }) => ph === "X").sort((a, b) => a.ts - b.ts || b.dur - a.dur);
   if (!spans.length) return null;
   const names = new Names();
@@ -107,11 +134,24 @@ export function ofRunner({ traceEvents }) {
     lane.add(ts, ts + dur, names.index(name), Math.min(255, kinds.index(cat ?? name)));
     ends.push(ts + dur);
   }
-  const built = [...lanes].sort(([a], [b]) => a.localeCompare(b, "en", { numeric: true })).map(([, lane]) => lane.lane());
-  return { unit: "µs", begin: spans[0].ts, end: Math.max(...built.map(({ ends }) => ends.at(-1))), names: names.list, kinds: kinds.list, lanes: built };
+  const built = [...lanes]
+    .sort(([a], [b]) => a.localeCompare(b, "en", { numeric: true }))
+    .map(([, lane]) => lane.lane());
+  return {
+    unit: "µs",
+    begin: spans[0].ts,
+    end: Math.max(...built.map(({ ends }) => ends.at(-1))),
+    names: names.list,
+    kinds: kinds.list,
+    lanes: built,
+  };
 }
 
-/** The first event of a lane that ends after a time; `count` if there is none. @param {Lane} lane @param {number} time */
+/**
+ * The first event of a lane that ends after a time; `count` if there is none.
+ * @param {Lane} lane
+ * @param {number} time
+ */
 export function firstAfter({ ends, count }, time) {
   let [low, high] = [0, count];
   while (low < high) {
@@ -145,7 +185,12 @@ export function sums(trace, from, to) {
 
 /**
  * The time of each kind in each pixel: `width` rows of `kinds` numbers from 0 to 1.
- * @param {Trace} trace @param {Lane} lane @param {number} from @param {number} to @param {number} width @param {Uint8Array | null} chosen 1 for names to draw
+ * @param {Trace} trace
+ * @param {Lane} lane
+ * @param {number} from
+ * @param {number} to
+ * @param {number} width
+ * @param {Uint8Array | null} chosen 1 for names to draw
  */
 export function columns(trace, lane, from, to, width, chosen) {
   const kinds = trace.kinds.length;

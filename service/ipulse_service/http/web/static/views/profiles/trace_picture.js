@@ -7,11 +7,16 @@ const AXIS = 22; // pixels of height
 export const COLORS = ["--s1", "--s2", "--s6", "--s3", "--s4", "--s5", "--s7", "--s8"]; // of the kinds
 
 /** A time or duration of a trace in words. @param {import("./trace_events.js").Trace} trace @param {number} value */
-export const timeText = ({ unit }, value) => (unit === "cycles" ? number(Math.round(value)) : shortDuration(value / 1e6));
+export const timeText = ({ unit }, value) =>
+  unit === "cycles" ? number(Math.round(value)) : shortDuration(value / 1e6);
 
 /** A trace on a canvas: where its lanes are, and how they are drawn. */
 export class TracePicture {
-  /** @param {HTMLCanvasElement} canvas @param {import("./trace_events.js").Trace} trace @param {[number, number]} window what is seen */
+  /**
+   * @param {HTMLCanvasElement} canvas
+   * @param {import("./trace_events.js").Trace} trace
+   * @param {[number, number]} window what is seen
+   */
   constructor(canvas, trace, [from, to]) {
     this.canvas = canvas;
     this.trace = trace;
@@ -23,11 +28,17 @@ export class TracePicture {
     this.height = trace.lanes.length * (this.lane + GAP) + AXIS;
   }
 
-  timeAt(x) { return this.from + ((x - this.left) / this.width) * (this.to - this.from); }
+  timeAt(x) {
+    return this.from + ((x - this.left) / this.width) * (this.to - this.from);
+  }
 
-  x(time) { return this.left + ((time - this.from) / (this.to - this.from)) * this.width; }
+  x(time) {
+    return this.left + ((time - this.from) / (this.to - this.from)) * this.width;
+  }
 
-  top(row) { return row * (this.lane + GAP); }
+  top(row) {
+    return row * (this.lane + GAP);
+  }
 
   /** The event at a place in pixels. @returns {{lane: number, event: number} | null} */
   eventAt(x, y) {
@@ -40,7 +51,8 @@ export class TracePicture {
 
   /**
    * Draws everything.
-   * @param {Uint8Array | null} chosen 1 for names that are not faint @param {{lane: number, event: number} | null} at the framed event
+   * @param {Uint8Array | null} chosen 1 for names that are not faint
+   * @param {{lane: number, event: number} | null} at the framed event
    * @param {{from: number, to?: number} | null} drag pixels that the pointer has passed over
    */
   draw(chosen, at, drag) {
@@ -93,7 +105,12 @@ export class TracePicture {
         if (share < 0.004) continue;
         let below = 0;
         for (let other = 0; other < kind; other += 1) below += shares[x * kinds + other];
-        context.fillRect(this.left + x / scale, top + this.lane * (1 - Math.min(1, below + share)), 1 / scale, this.lane * Math.min(1, share));
+        context.fillRect(
+          this.left + x / scale,
+          top + this.lane * (1 - Math.min(1, below + share)),
+          1 / scale,
+          this.lane * Math.min(1, share),
+        );
       }
     }
   }
@@ -111,7 +128,8 @@ export class TracePicture {
         continue;
       }
       const name = this.trace.names[lane.names[at]];
-      const text = context.measureText(name).width <= room ? name : `${name.slice(0, Math.max(2, Math.floor(room / 7) - 1))}…`;
+      const text =
+        context.measureText(name).width <= room ? name : `${name.slice(0, Math.max(2, Math.floor(room / 7) - 1))}…`;
       context.fillText(text, left + 4, top + this.lane / 2);
       if (left > this.left) context.fillRect(left - 0.5, top, 1, this.lane); // between events of one colour
       drawn += 1;

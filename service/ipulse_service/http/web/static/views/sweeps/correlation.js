@@ -4,7 +4,7 @@
 function ranks(values) {
   const order = values.map((value, at) => [value, at]).sort((a, b) => a[0] - b[0]);
   const result = new Array(values.length);
-  for (let from = 0; from < order.length;) {
+  for (let from = 0; from < order.length; ) {
     let to = from;
     while (to < order.length && order[to][0] === order[from][0]) to += 1;
     for (let at = from; at < to; at += 1) result[order[at][1]] = (from + to + 1) / 2;
@@ -30,9 +30,22 @@ function spearman(xs, ys) {
 export function correlations(pointers, trials) {
   const done = trials.filter((trial) => trial.value !== null);
   if (done.length < 4) return [];
-  return pointers.flatMap((pointer) => {
-    const pairs = done.map((trial) => [trial.parameters[pointer], trial.value]).filter(([x]) => typeof x === "number");
-    if (pairs.length < 4 || new Set(pairs.map(([x]) => x)).size < 2) return [];
-    return [{ pointer, value: spearman(pairs.map(([x]) => x), pairs.map(([, y]) => y)), count: pairs.length }];
-  }).sort((a, b) => Math.abs(b.value) - Math.abs(a.value));
+  return pointers
+    .flatMap((pointer) => {
+      const pairs = done
+        .map((trial) => [trial.parameters[pointer], trial.value])
+        .filter(([x]) => typeof x === "number");
+      if (pairs.length < 4 || new Set(pairs.map(([x]) => x)).size < 2) return [];
+      return [
+        {
+          pointer,
+          value: spearman(
+            pairs.map(([x]) => x),
+            pairs.map(([, y]) => y),
+          ),
+          count: pairs.length,
+        },
+      ];
+    })
+    .sort((a, b) => Math.abs(b.value) - Math.abs(a.value));
 }

@@ -6,7 +6,13 @@ const KINDS = { running: "active", paused: "waiting", stopping: "waiting", ended
 
 export const sweepBadge = (sweep) => badge(sweep.state, KINDS[sweep.state]);
 
-const TRIAL_KINDS = { running: "active", succeeded: "succeeded", failed: "failed", pruned: "cancelled", cancelled: "cancelled" };
+const TRIAL_KINDS = {
+  running: "active",
+  succeeded: "succeeded",
+  failed: "failed",
+  pruned: "cancelled",
+  cancelled: "cancelled",
+};
 
 export const trialBadge = (state) => badge(state, TRIAL_KINDS[state]);
 

@@ -10,47 +10,87 @@ import { icon } from "../../parts/icon.js";
 import { empty } from "../../parts/states.js";
 import { toast } from "../../parts/toast.js";
 
-const ROLES = { reader: "reads jobs and results", user: "also submits, stops and deletes jobs", worker: "runs jobs on a machine" };
+const ROLES = {
+  reader: "reads jobs and results",
+  user: "also submits, stops and deletes jobs",
+  worker: "runs jobs on a machine",
+};
 const DAY = 86_400;
-const LIVES = [[1, "1 day"], [7, "7 days"], [30, "30 days"], [90, "90 days"], [365, "1 year"]];
+const LIVES = [
+  [1, "1 day"],
+  [7, "7 days"],
+  [30, "30 days"],
+  [90, "90 days"],
+  [365, "1 year"],
+];
 
 class TokensView extends View {
-  heading() { return "Tokens"; }
+  heading() {
+    return "Tokens";
+  }
 
-  async load(_route, signal) { return (await api.get("/v1/tokens", { signal })).tokens; }
+  async load(_route, signal) {
+    return (await api.get("/v1/tokens", { signal })).tokens;
+  }
 
   async create() {
-    const created = await openDialog((close) => html`<form @submit=${(event) => this.send(event, close)}>
+    const created = await openDialog(
+      (close) => html`<form @submit=${(event) => this.send(event, close)}>
       <h2>New token</h2>
       <label class="field"><span>Name</span><input name="name" required maxlength="128" autocomplete="off" placeholder="Who or what uses it" autofocus></label>
-      <fieldset class="field"><legend>Role</legend>${Object.entries(ROLES).map(([role, words]) => html`<label class="check">
-        <input type="radio" name="role" value=${role} ?checked=${role === "user"}><span><strong>${role}</strong> <span class="soft">${words}</span></span></label>`)}</fieldset>
+      <fieldset class="field"><legend>Role</legend>${Object.entries(ROLES).map(
+        ([role, words]) => html`<label class="check">
+        <input type="radio" name="role" value=${role} ?checked=${role === "user"}><span><strong>${role}</strong> <span class="soft">${words}</span></span></label>`,
+      )}</fieldset>
       <label class="check"><input type="checkbox" name="code"><span>May submit code <span class="soft">Poplar programs and custom ops, which workers build and run; role user only</span></span></label>
       <label class="field"><span>Valid for</span><select name="days">${LIVES.map(([days, words]) => html`<option value=${days} ?selected=${days === 90}>${words}</option>`)}</select></label>
       <p class="answer" role="alert"></p>
-      <div class="buttons end"><button type="button" @click=${() => close()}>Cancel</button><button type="submit" class="primary">Create</button></div></form>`, { label: "New token" });
+      <div class="buttons end"><button type="button" @click=${() => close()}>Cancel</button><button type="submit" class="primary">Create</button></div></form>`,
+      { label: "New token" },
+    );
     if (!created) return;
     this.reload();
-    await openDialog((close) => html`<h2>${created.about.name}</h2>
+    await openDialog(
+      (close) => html`<h2>${created.about.name}</h2>
       <p>Copy the token now. It is not shown again.</p>
       <p class="command"><code class="secret">${created.token}</code>${copyButton(created.token, "Copy the token")}</p>
-      <div class="buttons end"><button type="button" class="primary" @click=${() => close()}>Done</button></div>`, { label: "The new token" });
+      <div class="buttons end"><button type="button" class="primary" @click=${() => close()}>Done</button></div>`,
+      { label: "The new token" },
+    );
   }
 
   async send(event, close) {
     event.preventDefault();
     const { name, role, days, code } = event.target.elements;
     try {
-      close(await api.post("/v1/tokens", { name: name.value.trim(), role: role.value, seconds: Number(days.value) * DAY, submit_code: code.checked }));
+      close(
+        await api.post("/v1/tokens", {
+          name: name.value.trim(),
+          role: role.value,
+          seconds: Number(days.value) * DAY,
+          submit_code: code.checked,
+        }),
+      );
     } catch (error) {
-      event.target.querySelector("[role=alert]").textContent = [error.message, ...(error.errors ?? []).map((one) => one.detail)].join(" ");
+      event.target.querySelector("[role=alert]").textContent = [
+        error.message,
+        ...(error.errors ?? []).map((one) => one.detail),
+      ].join(" ");
     }
   }
 
   async revoke(token) {
-    const isSure = await confirmDialog({ title: `Revoke ${token.name}?`, danger: true, confirm: "Revoke", text: html`<p>Programs and browsers that use it are refused at once.</p>` });
+    const isSure = await confirmDialog({
+      title: `Revoke ${token.name}?`,
+      danger: true,
+      confirm: "Revoke",
+      text: html`<p>Programs and browsers that use it are refused at once.</p>`,
+    });
     if (!isSure) return;
-    await api.delete(`/v1/tokens/${token.id}`).then(() => toast(`${token.name} is revoked`), (error) => toast(error.message, { isBad: true }));
+    await api.delete(`/v1/tokens/${token.id}`).then(
+      () => toast(`${token.name} is revoked`),
+      (error) => toast(error.message, { isBad: true }),
+    );
     this.reload();
   }
 
@@ -59,17 +99,23 @@ class TokensView extends View {
     const button = html`<button type="button" class="primary" @click=${() => this.create()}>${icon("plus")}New token</button>`;
     if (!tokens.length) {
       return html`<h1 class="visually-hidden">Tokens</h1>${empty({
-        title: "No tokens yet", text: "A token lets a program or a colleague use this service with a role of its own, until a day that you choose.",
-        action: { words: "New token", act: () => this.create() }, command: "ipulse token create NAME --role user",
+        title: "No tokens yet",
+        text: "A token lets a program or a colleague use this service with a role of its own, until a day that you choose.",
+        action: { words: "New token", act: () => this.create() },
+        command: "ipulse token create NAME --role user",
       })}`;
     }
     return html`<div class="head"><h1>Tokens</h1><div class="buttons">${button}</div></div>
       <div class="grid-box" tabindex="0" role="region" aria-label="Tokens"><table class="grid"><caption>Access tokens</caption>
         <thead><tr><th scope="col">Name</th><th scope="col">Role</th><th scope="col">Created</th><th scope="col">Expires</th><th scope="col"><span class="visually-hidden">Actions</span></th></tr></thead>
-        <tbody>${repeat(tokens, (token) => token.id, (token) => html`<tr>
+        <tbody>${repeat(
+          tokens,
+          (token) => token.id,
+          (token) => html`<tr>
           <th scope="row">${token.name} <span class="soft small id">${token.id.slice(0, 6)}</span></th><td data-label="Role">${token.role}${token.submit_code ? html` <span class="soft small">submits code</span>` : ""}</td><td data-label="Created">${ago(token.created_at)}</td>
           <td data-label="Expires">${isOld(token) ? badge("expired", "cancelled") : ago(token.expires_at)}</td>
-          <td class="number"><button type="button" aria-label="Revoke ${token.name}" @click=${() => this.revoke(token)}>Revoke</button></td></tr>`)}</tbody></table></div>`;
+          <td class="number"><button type="button" aria-label="Revoke ${token.name}" @click=${() => this.revoke(token)}>Revoke</button></td></tr>`,
+        )}</tbody></table></div>`;
   }
 }
 customElements.define("ip-tokens", TokensView);

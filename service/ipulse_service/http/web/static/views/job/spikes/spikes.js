@@ -12,15 +12,23 @@ const MOST_HEIGHT = 260; // pixels
 const MOST_NAMED = 40; // neurons that a list names
 
 class Spikes extends Tab {
-  load(job, signal) { return documentOf(job.id, "spikes", signal); }
+  load(job, signal) {
+    return documentOf(job.id, "spikes", signal);
+  }
 
   draw(file) {
     if (!file) return notYet(this.job, "recorded spikes");
-    const at = Math.max(0, file.samples.findIndex((one) => String(one.sample) === this.route?.query.get("sample")));
+    const at = Math.max(
+      0,
+      file.samples.findIndex((one) => String(one.sample) === this.route?.query.get("sample")),
+    );
     const sample = file.samples[at];
     const panels = sample.spikes.map((spikes, layer) => ({
-      name: layer ? `layer ${layer}` : "input", rows: layer ? file.layers[layer - 1].neurons : file.input.channels, color: layer ? `s${(layer - 1) % 8 + 1}` : "soft",
-      steps: spikes.steps, ids: spikes.neurons,
+      name: layer ? `layer ${layer}` : "input",
+      rows: layer ? file.layers[layer - 1].neurons : file.input.channels,
+      color: layer ? `s${((layer - 1) % 8) + 1}` : "soft",
+      steps: spikes.steps,
+      ids: spikes.neurons,
     }));
     const times = sample.readout_membrane[0].map((_, step) => (step + 1) * file.step_ms);
     const choose = (next) => updateQuery({ sample: next.sample === file.samples[0].sample ? null : next.sample });
@@ -32,8 +40,12 @@ class Spikes extends Tab {
           <button type="button" ?disabled=${at === file.samples.length - 1} @click=${() => choose(file.samples[at + 1])}>Next</button></span>
         <span>${answer(sample)}</span>
       </div>
-      <section class="card"><h2 class="visually-hidden">One sample</h2>${panels.map((panel) => html`<div class="panel"><h3>${panel.name} <span class="soft">${number(panel.rows)} neurons, ${number(panel.steps.length)} spikes</span></h3>
-        <ip-chart class="raster" .style=${`--height: ${heightOf(panel)}px`} label="Spikes of ${panel.name} over ${number(file.steps)} steps" .option=${this.picture(panel, file, sample)}></ip-chart></div>`)}
+      <section class="card"><h2 class="visually-hidden">One sample</h2>${panels.map(
+        (
+          panel,
+        ) => html`<div class="panel"><h3>${panel.name} <span class="soft">${number(panel.rows)} neurons, ${number(panel.steps.length)} spikes</span></h3>
+        <ip-chart class="raster" .style=${`--height: ${heightOf(panel)}px`} label="Spikes of ${panel.name} over ${number(file.steps)} steps" .option=${this.picture(panel, file, sample)}></ip-chart></div>`,
+      )}
         <div class="panel"><ip-curve .series=${membranes(sample, times)} .x=${"time (ms)"} .name=${sample.targets ? "readout: membrane of each output, and its target" : "readout: membrane of each class"} .unit=${""}></ip-curve></div>
       </section>
       <section class="section"><h2>Firing rates <span class="soft">of ${number(file.measured_samples)} held-out samples</span></h2><div class="chart-grid">
@@ -42,7 +54,9 @@ class Spikes extends Tab {
 
   picture({ name, rows, color, steps, ids }, file, sample) {
     const height = heightOf({ rows });
-    return keptOption(this, name, `${this.job.id}/${sample.sample}`, () => raster({ x: steps.map((step) => step + 0.5), y: ids, end: file.steps, rows, color, height }));
+    return keptOption(this, name, `${this.job.id}/${sample.sample}`, () =>
+      raster({ x: steps.map((step) => step + 0.5), y: ids, end: file.steps, rows, color, height }),
+    );
   }
 
   rates(layer) {
@@ -62,22 +76,35 @@ function list(kind, neurons, all) {
 
 function answer({ label, predicted }) {
   if (label === null) return "Solid lines are the outputs, dashed lines their targets";
-  return label === predicted ? html`Predicted <b class="good">${predicted}</b>, which is correct` : html`Predicted <b class="bad">${predicted}</b>; the true class is ${label}`;
+  return label === predicted
+    ? html`Predicted <b class="good">${predicted}</b>, which is correct`
+    : html`Predicted <b class="bad">${predicted}</b>; the true class is ${label}`;
 }
 
 function outputs(sample, times) {
   const colour = (output) => `--s${1 + (output % 8)}`;
   return sample.readout_membrane.slice(0, MOST_OUTPUTS).flatMap((values, output) => [
     { id: `output ${output}`, label: `output ${output}`, x: times, y: values, color: colour(output) },
-    { id: `target ${output}`, label: `target ${output}`, x: times, y: times.map((_, step) => sample.targets[output][step] ?? sample.targets[output][0]), color: colour(output), dash: [5, 4] },
+    {
+      id: `target ${output}`,
+      label: `target ${output}`,
+      x: times,
+      y: times.map((_, step) => sample.targets[output][step] ?? sample.targets[output][0]),
+      color: colour(output),
+      dash: [5, 4],
+    },
   ]);
 }
 
 function membranes(sample, times) {
   if (sample.targets) return outputs(sample, times);
   return sample.readout_membrane.map((values, label) => ({
-    id: `class ${label}`, label: `class ${label}${label === sample.label ? " (true)" : label === sample.predicted ? " (predicted)" : ""}`, x: times, y: values,
-    color: label === sample.label ? "--s3" : label === sample.predicted ? "--s2" : "--line", faint: label !== sample.label && label !== sample.predicted,
+    id: `class ${label}`,
+    label: `class ${label}${label === sample.label ? " (true)" : label === sample.predicted ? " (predicted)" : ""}`,
+    x: times,
+    y: values,
+    color: label === sample.label ? "--s3" : label === sample.predicted ? "--s2" : "--line",
+    faint: label !== sample.label && label !== sample.predicted,
   }));
 }
 customElements.define("ip-job-spikes", Spikes);
