@@ -11,6 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     __version__: str
+
+    from ipulse.client import JobFailed as JobFailed
+    from ipulse.client import compare as compare
+    from ipulse.client import connect as connect
+    from ipulse.client import connect_async as connect_async
     from ipulse.experiment import Experiment as Experiment
     from ipulse.experiment import data as data
     from ipulse.experiment.parts import CPU as CPU
@@ -41,10 +46,6 @@ if TYPE_CHECKING:
     from ipulse.experiment.parts import SumPool as SumPool
     from ipulse.experiment.parts import SuperSpike as SuperSpike
     from ipulse.experiment.parts import Table as Table
-    from ipulse.handles import JobFailed as JobFailed
-    from ipulse.handles import compare as compare
-    from ipulse.handles import connect as connect
-    from ipulse.handles import connect_async as connect_async
     from ipulse.spec import ExperimentSpec as ExperimentSpec
     from ipulse_core.pva import open_report as open_report
 
@@ -59,7 +60,7 @@ _MODULES = {
     **dict.fromkeys(_PARTS, "ipulse.experiment.parts"),
     "Experiment": "ipulse.experiment",
     "ExperimentSpec": "ipulse.spec",
-    **dict.fromkeys(("JobFailed", "compare", "connect", "connect_async"), "ipulse.handles"),
+    **dict.fromkeys(("JobFailed", "compare", "connect", "connect_async"), "ipulse.client"),
     "open_report": "ipulse_core.pva",
 }
 

@@ -18,7 +18,7 @@ import yaml
 
 from benchmarks.common import command_line
 from benchmarks.common.tables import ROOT, Row, finish
-from ipulse.client import Client, JobEvent
+from ipulse.client import Connection, JobEvent
 from ipulse.stack.stack import Stack
 from ipulse_core.build_cache.directory import cache_directory
 
@@ -41,7 +41,7 @@ def measure(only: str = "") -> list[Row]:
         environment = {"IPULSE_CACHE": str(cache)}
         with (
             Stack(Path(directory) / "home", environment=environment) as stack,
-            Client(stack.url, token_file=stack.token_path) as client,
+            Connection(stack.url, token_file=stack.token_path) as client,
         ):
             run(client, "emulator", "ON_DEMAND")  # builds what is missing
             for device, connection, program in JOBS:
@@ -55,14 +55,14 @@ def measure(only: str = "") -> list[Row]:
     return rows
 
 
-def run(client: Client, device: str, connection: str) -> list[JobEvent]:
+def run(client: Connection, device: str, connection: str) -> list[JobEvent]:
     """Run one job; return its phase events and the last event."""
     spec: dict[str, Any] = yaml.safe_load(SPEC.read_text())
     settings = {"kind": "cpu"} if device == "cpu" else spec["device"]
     spec["device"] = {**settings, "connection_type": connection}
     job = client.submit(spec)
-    events = list(client.watch(job.id))
-    ended = client.get(job.id)
+    events = list(client.job(job.id).watch())
+    ended = client.job(job.id)
     if not ended.succeeded:
         raise SystemExit(f"{device}, {connection}: {ended.reason}: {ended.message}")
     return [event for event in events if event.kind == "phase"] + events[-1:]

@@ -19,7 +19,7 @@ from typing import Any
 from benchmarks.common import command_line
 from benchmarks.common.tables import Row, finish
 from benchmarks.service.clients import percentiles
-from ipulse.client import Client, JobEvent
+from ipulse.client import Connection, JobEvent
 from ipulse.stack.stack import Stack
 
 SPEC = {
@@ -43,7 +43,7 @@ def measure(jobs: int, warm: bool) -> list[Row]:
         log = home / "logs" / "agent.log"
         with (
             Stack(home, environment={"IPULSE_WARM": "1" if warm else "0"}) as stack,
-            Client(stack.url, token_file=stack.token_path) as client,
+            Connection(stack.url, token_file=stack.token_path) as client,
         ):
             for number in range(jobs + 1):
                 if warm:
@@ -60,16 +60,16 @@ def measure(jobs: int, warm: bool) -> list[Row]:
     ]
 
 
-def follow(client: Client) -> dict[str, float]:
+def follow(client: Connection) -> dict[str, float]:
     """Run one job; return the seconds until each milestone."""
     reached: dict[str, float] = {}
     began = time.perf_counter()
     job = client.submit(SPEC)
-    for event in client.watch(job.id):
+    for event in client.job(job.id).watch():
         milestone = milestone_of(event)
         if milestone and milestone not in reached:
             reached[milestone] = time.perf_counter() - began
-    ended = client.get(job.id)
+    ended = client.job(job.id)
     if not ended.succeeded:
         raise SystemExit(f"a job failed: {ended.reason}: {ended.message}")
     return reached

@@ -13,9 +13,10 @@ from ipulse.cli.commands.develop.emulate import ProgramCommand, emulate
 from ipulse.cli.commands.jobs.listing import list_jobs
 from ipulse.cli.commands.jobs.status import priority
 from ipulse.cli.query_command import QueryCommand
+from ipulse.deprecated import FORMER_GROUPS
 
 from . import VARIABLE
-from .command_list import COMMANDS, FORMER_GROUPS, GROUP_HELP, GROUPS, version
+from .command_list import COMMANDS, GROUP_HELP, GROUPS, version
 from .completing import PROGRAM, prepare_completion
 from .completion_index import write_index
 from .default_command import DEFAULT, GroupWithDefault

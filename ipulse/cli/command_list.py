@@ -191,5 +191,3 @@ GROUP_HELP = {
     "sweep": "Train one spec with several values of some settings, and compare the trials.",
     "token": "Create, list, edit and revoke access tokens.",
 }
-# Former names of groups, accepted for one release, with a warning, and not shown in the help.
-FORMER_GROUPS = {"ops": "op"}

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from ipulse.cli.terminal import say
-from ipulse.client import Client, SeveralJobs
-from ipulse.client.jobs.job_reference import LISTED
+from ipulse.client import Connection, JobHandle, SeveralJobs
+from ipulse.client.jobs.failures import LISTED
 
 
-def find_newest(client: Client, reference: str) -> str:
-    """Return the full id of the job that a reference means, and say which one of several it took.
+def find_newest(connection: Connection, reference: str) -> JobHandle:
+    """Return the job that a reference means, and say which one of several it took.
 
-    Commands that change or delete jobs call `Client.find_id`, which lists the candidates instead.
+    Commands that change or delete jobs call `Connection.job`, which lists the candidates instead.
     Raises NotFound.
     """
     try:
-        return client.find_id(reference)
+        return connection.job(reference)
     except SeveralJobs as error:
         newest = error.found[0]
         count = f"{len(error.found)}" if len(error.found) <= LISTED else f"more than {LISTED}"
@@ -23,4 +23,4 @@ def find_newest(client: Client, reference: str) -> str:
             f"({newest.state.value})",
             style="yellow",
         )
-        return newest.id
+        return connection.job(newest.id)

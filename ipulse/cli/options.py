@@ -13,7 +13,7 @@ from typing import Annotated, Any, get_type_hints
 
 import typer
 
-from ipulse.client import Client
+from ipulse.client import Connection
 
 from .completing import complete_job
 from .exits import Exit
@@ -136,9 +136,9 @@ class Address:
     home: Home = None
     ca: Authority = None
 
-    def connect(self) -> Client:
-        """Return a client. Raises the errors of ipulse.client.location.find_service."""
-        return Client(self.url, token_file=self.token_file, home=self.home, ca=self.ca)
+    def connect(self) -> Connection:
+        """Return a connection. Raises the errors of ipulse.client.location.find_service."""
+        return Connection(self.url, token_file=self.token_file, home=self.home, ca=self.ca)
 
 
 def with_options(kind: type[Any]) -> Callable[[Callable[..., Exit]], Callable[..., Exit]]:

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from ipulse.cli.terminal import say
-from ipulse.client import Client
+from ipulse.client import Connection, SweepHandle
 from ipulse_core import ids
 from ipulse_core.errors import NotFound
 
@@ -24,27 +24,27 @@ SweepId = Annotated[
 ]
 
 
-def find_newest_sweep(client: Client, reference: str) -> str:
-    """Return the full id of the sweep that a reference means; of several with one name the newest.
+def find_newest_sweep(connection: Connection, reference: str) -> SweepHandle:
+    """Return the sweep that a reference means; of several with one name the newest.
 
     It says which one it took. Raises NotFound.
     """
-    return _find(client, reference, takes_newest=True)
+    return _find(connection, reference, takes_newest=True)
 
 
-def find_sweep(client: Client, reference: str) -> str:
-    """Return the full id of the only sweep that a reference means. Raises NotFound."""
-    return _find(client, reference, takes_newest=False)
+def find_sweep(connection: Connection, reference: str) -> SweepHandle:
+    """Return the only sweep that a reference means. Raises NotFound."""
+    return _find(connection, reference, takes_newest=False)
 
 
-def _find(client: Client, reference: str, takes_newest: bool) -> str:
+def _find(connection: Connection, reference: str, takes_newest: bool) -> SweepHandle:
     if ids.is_id(ids.SWEEP, reference):
-        return reference
-    latest = client.sweeps(1 if reference == "latest" else LOOKED_AT)
+        return connection.sweep(reference)
+    latest = connection.sweeps(1 if reference == "latest" else LOOKED_AT)
     if reference == "latest":
         if not latest:
             raise NotFound("there are no sweeps")
-        return latest[0].id
+        return connection.sweep(latest[0].id)
     digits = reference.removeprefix("swp_")
     found = [
         sweep
@@ -63,4 +63,4 @@ def _find(client: Client, reference: str, takes_newest: bool) -> str:
     elif len(found) > 1:
         lines = [f"  {sweep.id}  {sweep.state}  {sweep.name}" for sweep in found[:10]]
         raise NotFound("\n".join([f"several sweeps match {reference[:100]!r}:", *lines]))
-    return found[0].id
+    return connection.sweep(found[0].id)  # a list has no definitions

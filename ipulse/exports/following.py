@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from pathlib import Path
 
-from ipulse.client import Client, JobEvent
+from ipulse.client import JobEvent, JobHandle
 
 from .exporting import read_file
 from .record import JobRecord, points_of, record_of
@@ -18,26 +18,25 @@ PAUSE = 2.0  # seconds between two looks at the jobs
 
 
 def follow_jobs(
-    client: Client, find: Callable[[], Iterable[str]], to: Path, pause: float = PAUSE
+    find: Callable[[], Iterable[JobHandle]], to: Path, pause: float = PAUSE
 ) -> Iterator[str]:
     """Write event files until all jobs have ended, and yield the folder of each that has.
 
     Args:
-        client: The service.
-        find: Returns the ids of the jobs; it is asked again, so that new jobs join.
+        find: Returns the jobs; it is asked again, so that new jobs join.
         to: The folder that TensorBoard reads.
         pause: Seconds between two looks at the jobs.
     """
     followed: dict[str, _FollowedJob] = {}
     while True:
-        for job_id in find():
-            if job_id not in followed:
-                followed[job_id] = _FollowedJob(client, job_id, to)
-        open_ones = [job for job in followed.values() if not job.is_over]
-        for job in open_ones:
-            if job.advance():
-                yield str(job.folder)
-        if all(job.is_over for job in followed.values()):
+        for job in find():
+            if job.id not in followed:
+                followed[job.id] = _FollowedJob(job, to)
+        open_ones = [one for one in followed.values() if not one.is_over]
+        for one in open_ones:
+            if one.advance():
+                yield str(one.folder)
+        if all(one.is_over for one in followed.values()):
             return
         time.sleep(pause)
 
@@ -45,33 +44,31 @@ def follow_jobs(
 class _FollowedJob:
     """Appends the metrics of one job to its event file."""
 
-    def __init__(self, client: Client, job_id: str, to: Path) -> None:
-        self._client = client
-        self._id = job_id
+    def __init__(self, job: JobHandle, to: Path) -> None:
+        self._job = job
         self._after = 0  # number of the latest event
         self._written: set[tuple[int, str]] = set()
-        self._file = EventFile(JobRecord(client.get(job_id), (), ()), to)
+        self._file = EventFile(JobRecord(job.refresh().status, (), ()), to)
         self.folder = self._file.folder
         self.is_over = False
 
     def advance(self) -> bool:
         """Write what is new, and the results once the job has ended. Return whether it has."""
-        is_over = self._client.get(
-            self._id
-        ).state.is_terminal  # first: all events of an ended job are there
+        # First, because all events of an ended job are there.
+        is_over = self._job.refresh().state.is_terminal
         new = points_of(self._new_events())
         fresh = [point for point in new if (point.step, point.scope) not in self._written]
         self._written.update((point.step, point.scope) for point in fresh)
         self._file.add_points(fresh)
         if is_over:
-            record = record_of(self._client, self._id)
+            record = record_of(self._job)
             with self._file, tempfile.TemporaryDirectory(prefix="ipulse-") as name:
-                read = partial(read_file, self._client, self._id, Path(name))
+                read = partial(read_file, self._job, Path(name))
                 self._file.add_results(record, read)
             self.is_over = True
         return is_over
 
     def _new_events(self) -> Iterator[JobEvent]:
-        for event in self._client.events(self._id, self._after, ["metric"]):
+        for event in self._job.events(self._after, ["metric"]):
             self._after = event.seq
             yield event

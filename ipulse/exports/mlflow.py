@@ -8,7 +8,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, TypeVar
 
-from ipulse.handles.optional import optional_module
+from ipulse.optional_modules import optional_module
 from ipulse_core.errors import Unavailable
 from ipulse_core.states import JobState
 

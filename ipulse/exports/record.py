@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from ipulse.client import Artifact, Client, Job, JobEvent
+from ipulse.client import Artifact, Job, JobEvent, JobHandle
 from ipulse.spec import parse_job_spec
 from ipulse.spec.flat import Setting, flat_settings
 from ipulse.times import time_of
@@ -72,10 +72,10 @@ class JobRecord:
         return None if text is None else time_of(text)
 
 
-def record_of(client: Client, job_id: str) -> JobRecord:
+def record_of(job: JobHandle) -> JobRecord:
     """Read a job from the service. Raises NotFound."""
-    events = client.events(job_id, kinds=["metric"])
-    return JobRecord(client.get(job_id), points_of(events), tuple(client.artifacts(job_id)))
+    points = points_of(job.events(kinds=["metric"]))
+    return JobRecord(job.refresh().status, points, tuple(job.artifacts()))
 
 
 def points_of(events: Iterator[JobEvent]) -> tuple[MetricPoint, ...]:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-from ipulse.handles.optional import optional_module
+from ipulse.optional_modules import optional_module
 
 from .record import JobRecord
 

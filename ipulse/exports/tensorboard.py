@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from ipulse.handles.jobs.arrays import arrays_in
-from ipulse.handles.jobs.spikes import SampleSpikes, sample_in
-from ipulse.handles.optional import optional_module
+from ipulse.client.jobs.arrays import arrays_in
+from ipulse.client.jobs.spikes import SampleSpikes, sample_in
+from ipulse.optional_modules import optional_module
 from ipulse_core import strict_json
 
 from .names import named_values

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from ipulse.handles.optional import optional_module
+from ipulse.optional_modules import optional_module
 
 from .names import named_values
 from .record import JobRecord

@@ -12,7 +12,8 @@ from rich.table import Table
 from rich.text import Text
 
 from ipulse.cli.terminal import clean
-from ipulse.client import Job, JobEvent
+from ipulse.client import JobEvent
+from ipulse.client.jobs.snapshot import JobSnapshot
 from ipulse_core.states import TERMINAL, JobState, Phase
 
 from .figures import completed, figure, metric_line, metric_rows, with_evaluation
@@ -40,7 +41,7 @@ def _utc_now() -> datetime:
 class JobProgress:
     """The state of a job, updated by its events."""
 
-    def __init__(self, job: Job, now: Callable[[], datetime] = _utc_now) -> None:
+    def __init__(self, job: JobSnapshot, now: Callable[[], datetime] = _utc_now) -> None:
         self.job = job
         self._now = now
         self._since = job.created_at  # when the current state began
@@ -195,12 +196,12 @@ def duration(seconds: float) -> str:
     return f"{minutes // 60} h {minutes % 60:02} min"
 
 
-def phase_seconds(job: Job) -> dict[str, float]:
+def phase_seconds(job: JobSnapshot) -> dict[str, float]:
     """Return the seconds of each phase that a job has completed, in the order of the phases."""
     return {name: job.phase_seconds[name] for name in PHASES if name in job.phase_seconds}
 
 
-def outcome(job: Job) -> str:
+def outcome(job: JobSnapshot) -> str:
     """Return a sentence about the state of a job and its reason."""
     if job.state is JobState.SUCCEEDED:
         accuracy = accuracy_of(job)
@@ -208,7 +209,7 @@ def outcome(job: Job) -> str:
     return _state_line(job.json)
 
 
-def accuracy_of(job: Job, noun: str = "accuracy ") -> str:
+def accuracy_of(job: JobSnapshot, noun: str = "accuracy ") -> str:
     """Return a job's accuracy with its split and epoch: of its result, else the latest one.
 
     For a regression it is the mean absolute error.
@@ -228,6 +229,6 @@ def accuracy_of(job: Job, noun: str = "accuracy ") -> str:
     return f"{held_out} {words}{figure(name, values[name])}{scope}"
 
 
-def style_of(job: Job) -> str:
+def style_of(job: JobSnapshot) -> str:
     """Return the colour of a job's state."""
     return _STYLES.get(job.state.value, "cyan")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from ipulse.cli.terminal import remarks, size_text
 
 if TYPE_CHECKING:
-    from ipulse.client.datasets.uploads import UploadProgress
+    from ipulse.client.datasets.resources import UploadProgress
 
 _SECONDS = 0.1  # between two changes of the line
 

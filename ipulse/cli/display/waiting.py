@@ -7,7 +7,7 @@ from contextlib import contextmanager, suppress
 from datetime import datetime
 from typing import Any
 
-from ipulse.client import Client
+from ipulse.client import JobHandle
 from ipulse.times import shown_text, time_of
 from ipulse_core.errors import IPUlseError
 from ipulse_core.ids import short_id
@@ -56,8 +56,7 @@ def time_text(time: datetime) -> str:
 
 @contextmanager
 def watched_queue(
-    client: Client,
-    job_id: str,
+    job: JobHandle,
     state: Callable[[], str],
     on_wait: Callable[[Mapping[str, Any] | None], None],
 ) -> Iterator[None]:
@@ -66,7 +65,7 @@ def watched_queue(
     def poll() -> float:
         if state() in STATES:
             with suppress(IPUlseError):  # the stream of events reports a lost connection
-                waiting = client.get(job_id).json.get("waiting_on")
+                waiting = job.refresh().json.get("waiting_on")
                 if state() in STATES:
                     on_wait(waiting)
         return EVERY_SECONDS

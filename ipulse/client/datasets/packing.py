@@ -6,11 +6,12 @@ import os
 import re
 import tarfile
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from ipulse.optional_modules import optional_module
 from ipulse_core.data_sets import NAME_PATTERN
 from ipulse_core.errors import InvalidInput, Problem
 from ipulse_core.input_files import InputFolder, check_file, list_folder
@@ -57,6 +58,16 @@ def packed(path: Path, follow_outside: bool = False) -> Iterator[PackedData]:
                 with file.path.open("rb") as content:
                     tar.addfile(info, content)  # without owner and time
         yield PackedData(archive, found)
+
+
+@contextmanager
+def packed_arrays(arrays: Mapping[str, Any]) -> Iterator[Path]:
+    """Yield a temporary npz file with these arrays."""
+    numpy = optional_module("numpy", "a data set of arrays")
+    with tempfile.TemporaryDirectory(prefix="ipulse-") as folder:
+        file = Path(folder, "arrays.npz")
+        numpy.savez_compressed(file, **arrays)
+        yield file
 
 
 def name_of(path: Path) -> str:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
 from ipulse.times import time_of
+
+# Called with the bytes that the service has, and the size of the file.
+UploadProgress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True)

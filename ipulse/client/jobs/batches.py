@@ -6,10 +6,13 @@ import difflib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from typing import Any, Literal
 
 from ipulse.times import sent_text, time_of, zone_parameter
 from ipulse_core.errors import InvalidInput, Problem
+
+# Changes of many jobs, by their names in the HTTP interface.
+BatchVerb = Literal["cancel", "delete", "finish", "pause", "resume", "retry"]
 
 _LISTED = 100  # known names in a message
 

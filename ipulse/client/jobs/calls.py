@@ -41,11 +41,24 @@ def plan(spec: Spec, priority: int) -> APICall[SubmissionPlan]:
     return APICall("POST", "/v1/jobs:plan", read, params, headers=JSON_CONTENT, content=content)
 
 
-def submit(spec: Spec, idempotency_key: str, options: Mapping[str, Any]) -> APICall[Job]:
-    """Return the call that submits a spec with its scheduling options and attributes."""
+def submit(request: JobRequest, idempotency_key: str) -> APICall[Job]:
+    """Return the call that submits a job whose spec is no file."""
+    options = {
+        "priority": request.priority,
+        "queue_seconds": request.queue_seconds,
+        "run_seconds": request.run_seconds,
+        "total_seconds": request.total_seconds,
+        "tag": [*request.tags],
+        "group": request.group,
+        "notes": request.notes,
+        "start_from": request.start_from,
+        "start_mode": request.start_mode,
+        "after": [*request.after],
+    }
     headers = {**JSON_CONTENT, "Idempotency-Key": check_key(idempotency_key)}
     params = {name: value for name, value in options.items() if value not in (None, [], "")}
-    return APICall("POST", "/v1/jobs", _job, params, headers=headers, content=document(spec))
+    content = document(request.spec)
+    return APICall("POST", "/v1/jobs", _job, params, headers=headers, content=content)
 
 
 def submit_all(jobs: Sequence[JobRequest], idempotency_key: str) -> APICall[list[Job]]:

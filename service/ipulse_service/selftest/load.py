@@ -8,7 +8,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from ipulse.client import Client
+from ipulse.client import Connection
 from ipulse_core.errors import Conflict, NotFound, RemoteError, Unavailable
 from ipulse_service.selftest.records import Records
 
@@ -60,7 +60,7 @@ class Load:
         for thread in self._threads:
             thread.join()
 
-    def submit(self, client: Client, key: str, spec: dict[str, Any]) -> str:
+    def submit(self, client: Connection, key: str, spec: dict[str, Any]) -> str:
         """Submits until there is an answer, always with the same idempotency key."""
         deadline = time.monotonic() + LAST_SECONDS
         while True:
@@ -99,7 +99,7 @@ class Load:
 
     def _submit_on(self, number: int, random: Random) -> None:
         count = 0
-        with Client(self._url, token_file=self._token_file, retries=2) as client:
+        with Connection(self._url, token_file=self._token_file, retries=2) as client:
             while not self._stopping.is_set():
                 if len(self._records.queued()) >= self._waiting:
                     self._stopping.wait(PAUSE_SECONDS)
@@ -111,10 +111,10 @@ class Load:
                     self._stopping.wait(random.random())
                     self._cancel(client, job_id)
 
-    def _cancel(self, client: Client, job_id: str) -> None:
+    def _cancel(self, client: Connection, job_id: str) -> None:
         with self._changing:
             self.cancelled.add(job_id)  # it may take effect although no answer comes
         try:
-            client.cancel(job_id)
+            client.job(job_id).cancel()
         except (Unavailable, RemoteError, Conflict, NotFound):
             return

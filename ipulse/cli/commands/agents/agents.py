@@ -45,9 +45,9 @@ def create_join_token(
 
     It contains a secret token, which is stored nowhere. Only the owner's token can make one.
     """
-    with at.connect() as client:
-        made = client.create_join_token(_parsed(labels), uses, round(hours * HOUR_SECONDS))
-        reached = client.url
+    with at.connect() as connection:
+        made = connection.create_join_token(_parsed(labels), uses, round(hours * HOUR_SECONDS))
+        reached = connection.url
     is_good = reached.startswith("https://") and not is_local_url(reached)
     choices = [join_url, reached if is_good else "", *made.urls]
     url = next(filter(None, choices), None)
@@ -77,8 +77,8 @@ def create_join_token(
 @addressed
 def list_join_tokens(at: Address, wide: Wide = False, as_json: AsJSON = False) -> Exit:
     """List the join tokens that can still be used, without their secrets."""
-    with at.connect() as client:
-        tokens = client.join_tokens()
+    with at.connect() as connection:
+        tokens = connection.join_tokens()
     rows = [
         (token.id, str(token.uses_left), minute_text(token.expires_at), _written(token.labels))
         for token in tokens
@@ -99,8 +99,8 @@ def revoke_join_token(
 ) -> Exit:
     """Revoke a join token. Agents that have joined with it stay."""
     confirm("revoke", f"the join token {token_id}", yes)
-    with at.connect() as client:
-        client.revoke_join_token(token_id)
+    with at.connect() as connection:
+        connection.revoke_join_token(token_id)
     show_done("revoked", token_id, as_json)
     return Exit.OK
 
@@ -108,8 +108,8 @@ def revoke_join_token(
 @addressed
 def list_agents(at: Address, wide: Wide = False, as_json: AsJSON = False) -> Exit:
     """List the agents that have joined or were seen in the last week, and their jobs."""
-    with at.connect() as client:
-        agents = client.agents()
+    with at.connect() as connection:
+        agents = connection.agents()
     rows = [
         (
             agent.name,
@@ -149,8 +149,8 @@ def list_agents(at: Address, wide: Wide = False, as_json: AsJSON = False) -> Exi
 @addressed
 def list_devices(at: Address, wide: Wide = False, as_json: AsJSON = False) -> Exit:
     """List the devices of all agents, and the jobs that use them."""
-    with at.connect() as client:
-        devices = client.devices()
+    with at.connect() as connection:
+        devices = connection.devices()
     rows = [
         (
             device.agent,
@@ -184,15 +184,15 @@ def drain_agent(
     as_json: AsJSON = False,
 ) -> Exit:
     """Keep jobs away from an agent, for instance before its machine is switched off."""
-    with at.connect() as client:
-        return _show(client.drain_agent(name, within), as_json)
+    with at.connect() as connection:
+        return _show(connection.drain_agent(name, within), as_json)
 
 
 @addressed
 def resume_agent(at: Address, name: AgentNameArgument, as_json: AsJSON = False) -> Exit:
     """Let an agent that was drained claim jobs again."""
-    with at.connect() as client:
-        return _show(client.resume_agent(name), as_json)
+    with at.connect() as connection:
+        return _show(connection.resume_agent(name), as_json)
 
 
 @addressed
@@ -203,11 +203,11 @@ def remove_agent(
 
     A job that it holds is queued again. An agent of the service's own machine must be stopped.
     """
-    with at.connect() as client:
-        found = [agent for agent in client.agents() if agent.name == name]
+    with at.connect() as connection:
+        found = [agent for agent in connection.agents() if agent.name == name]
         held = f", which holds {found[0].job_id}" if found and found[0].job_id else ""
         confirm("remove", f"the agent {name}{held}", yes)
-        client.remove_agent(name)
+        connection.remove_agent(name)
     show_done("removed", name, as_json)
     return Exit.OK
 

@@ -83,8 +83,10 @@ def list_packages(at: Address, wide: Wide = False, as_json: AsJSON = False) -> E
     except IPUlseError as error:
         problems.append(error)
     try:
-        with at.connect() as client:
-            accepted = packages_of(agent for agent in client.agents() if agent.state != "offline")
+        with at.connect() as connection:
+            accepted = packages_of(
+                agent for agent in connection.agents() if agent.state != "offline"
+            )
     except IPUlseError as error:
         problems.append(error)
         if not states:

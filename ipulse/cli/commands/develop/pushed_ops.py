@@ -20,7 +20,7 @@ from ipulse.cli.terminal import (
     show_done,
     size_text,
 )
-from ipulse.client import Client
+from ipulse.client import Connection
 from ipulse_core.errors import InvalidInput, NotFound, Problem
 from ipulse_core.op_manifest.manifest import FILE
 from ipulse_core.op_manifest.reader import parse_manifest
@@ -47,8 +47,8 @@ def push_op(
         detail = f"{manifest}: no such file; `ipulse op new NAME --layer` writes an op with one"
         raise InvalidInput([Problem("", "no_manifest", detail)])
     parse_manifest(manifest.read_bytes(), lambda name: (folder / name).is_file())
-    with at.connect() as client:
-        op = client.push_op(folder, follow_outside, say_folder)
+    with at.connect() as connection:
+        op = connection.push_op(folder, follow_outside, say_folder)
     if as_json:
         emit(op.json)
     else:
@@ -60,8 +60,8 @@ def push_op(
 @addressed
 def list_ops(at: Address, wide: Wide = False, as_json: AsJSON = False) -> Exit:
     """List the custom ops that were pushed, newest first."""
-    with at.connect() as client:
-        found = client.ops()
+    with at.connect() as connection:
+        found = connection.ops()
     rows = [
         (
             op.reference,
@@ -95,21 +95,21 @@ def delete_op(
 
     Jobs that do keep its package. The token must have the right to submit code.
     """
-    with at.connect() as client:
-        whole = _whole(reference, client)
+    with at.connect() as connection:
+        whole = _whole(reference, connection)
         confirm("delete", f"the op {whole}", yes)
-        client.delete_op(whole)
+        connection.delete_op(whole)
     show_done("deleted", whole, as_json)
     return Exit.OK
 
 
-def _whole(reference: str, client: Client) -> str:
+def _whole(reference: str, connection: Connection) -> str:
     """Return a reference with its whole digest. Raises NotFound if several ops begin so."""
     reference = reference.rstrip("…")  # the mark of a cut cell
     name, _, digits = reference.partition("@sha256:")
     if not LEAST_DIGITS <= len(digits) < DIGEST_DIGITS:
         return reference
-    found = [op.reference for op in client.ops() if op.reference.startswith(reference)]
+    found = [op.reference for op in connection.ops() if op.reference.startswith(reference)]
     if len(found) > 1:
         raise NotFound(
             f"several ops named {name} have digests that begin with {digits}: give more digits"

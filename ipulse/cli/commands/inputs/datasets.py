@@ -24,7 +24,7 @@ from ipulse.cli.terminal import (
     show_facts,
     size_text,
 )
-from ipulse.client import Client, DatasetVersion
+from ipulse.client import Connection, DatasetVersion
 from ipulse.client.datasets.packing import name_of, packed
 from ipulse_core.errors import InvalidInput, Problem
 
@@ -56,11 +56,11 @@ def push(
     git-annex.
     """
     name = name_of(path) if name is None else name
-    with packed(path, follow_outside) as data, at.connect() as client:
+    with packed(path, follow_outside) as data, at.connect() as connection:
         if data.folder:
             say_folder(data.folder)
         with upload_progress() as on_progress:
-            version = client.push_dataset(data.file, name, on_progress)
+            version = connection.push_dataset(data.file, name, on_progress, check=False)
     if as_json:
         emit(version.json)
     elif version.state == "ready":
@@ -76,8 +76,8 @@ def push(
 @addressed
 def list_datasets(at: Address, wide: Wide = False, as_json: AsJSON = False) -> Exit:
     """List the data sets with their latest versions."""
-    with at.connect() as client:
-        found = client.datasets()
+    with at.connect() as connection:
+        found = connection.datasets()
     rows = [
         (
             version.reference,
@@ -106,9 +106,9 @@ def show_dataset(
     as_json: AsJSON = False,
 ) -> Exit:
     """Show the facts of a version, and one of its samples as a small raster."""
-    with at.connect() as client:
-        version = client.dataset(reference)
-        drawn = _sample(client, version, sample)
+    with at.connect() as connection:
+        version = connection.dataset(reference)
+        drawn = _sample(connection, version, sample)
     if as_json:
         emit({**version.json, "sample": drawn})
         return Exit.OK
@@ -129,11 +129,13 @@ def delete_dataset(
 
     A version that a job needs which has not ended is kept, and the job is named.
     """
-    with at.connect() as client:
+    with at.connect() as connection:
         is_one = "@" in reference
-        versions = [client.dataset(reference)] if is_one else client.dataset_versions(reference)
+        versions = (
+            [connection.dataset(reference)] if is_one else connection.dataset_versions(reference)
+        )
         confirm("delete", _listed(versions), yes)
-        client.delete_dataset(reference)
+        connection.delete_dataset(reference)
     show_done("deleted", reference, as_json)
     return Exit.OK
 
@@ -143,7 +145,9 @@ def _listed(versions: Sequence[DatasetVersion]) -> str:
     return f"{references} ({size_text(sum(version.size for version in versions))})"
 
 
-def _sample(client: Client, version: DatasetVersion, sample: int | None) -> dict[str, Any] | None:
+def _sample(
+    connection: Connection, version: DatasetVersion, sample: int | None
+) -> dict[str, Any] | None:
     if not version.previews:
         return None
     if sample is None:
@@ -152,7 +156,7 @@ def _sample(client: Client, version: DatasetVersion, sample: int | None) -> dict
         some = ", ".join(map(str, version.previews[:LABELS]))
         detail = f"must be one of the samples that the service keeps to look at: {some}"
         raise InvalidInput([Problem("/sample", "not_a_choice", detail)], detail)
-    return client.dataset_sample(version.reference, sample)
+    return connection.dataset_sample(version.reference, sample)
 
 
 def _show_version(version: DatasetVersion) -> None:

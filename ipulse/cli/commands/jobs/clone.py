@@ -40,12 +40,12 @@ def clone(
     as_json: AsJSON = False,
 ) -> Exit:
     """Submit the spec of a job once more, with other values where --set says so."""
-    with at.connect() as client:
-        job = client.get(find_newest(client, job_id))
+    with at.connect() as connection:
+        job = find_newest(connection, job_id)
         file = SpecFile(f"the spec of {job.id}", job.json["spec"], None)
         spec = with_settings(file, settings or ()).job_spec()
-        made = client.submit(spec, tags=tags or (), group=group, notes=note)
-        return show_submitted(client, [made], watch, as_json)
+        made = connection.submit(spec, tags=tags or (), group=group, notes=note)
+        return show_submitted([made], watch, as_json)
 
 
 @addressed
@@ -60,10 +60,9 @@ def wait(
 ) -> Exit:
     """Wait until jobs have ended, for scripts: exit code 0 if all have succeeded, else 1."""
     ended = []
-    with at.connect() as client:
-        for job_id in [find_newest(client, job_id) for job_id in job_ids]:
-            job = client.wait(job_id, timeout)
-            ended.append(job)
+    with at.connect() as connection:
+        for job in [find_newest(connection, job_id) for job_id in job_ids]:
+            ended.append(job.wait(timeout, check=False))
             if not as_json:
                 show(f"{job.id}  {outcome(job)}", style=style_of(job))
     if as_json:

@@ -12,7 +12,7 @@ from ipulse.cli.commands.jobs.status import print_jobs
 from ipulse.cli.exits import Exit
 from ipulse.cli.options import Address, addressed, with_options
 from ipulse.cli.terminal import show
-from ipulse.client import BatchResult, Job, JobSelection
+from ipulse.client import BatchResult, JobHandle, JobSelection
 from ipulse_core.errors import InvalidInput, Problem
 from ipulse_core.limits import HIGHEST_PRIORITY, LOWEST_PRIORITY
 
@@ -61,11 +61,10 @@ def edit(
     if (name, tag, untag, group, note, priority) == (None,) * 6:
         detail = "give --name, --tag, --untag, --group, --note or --priority"
         raise InvalidInput([Problem("", "missing", detail)], "there is nothing to change")
-    with at.connect() as client:
+    with at.connect() as connection:
 
-        def one(job_id: str) -> Job:
-            return client.edit(
-                job_id,
+        def one(job: JobHandle) -> JobHandle:
+            return job.edit(
                 name=name,
                 notes=note,
                 add_tags=tag or (),
@@ -75,7 +74,7 @@ def edit(
             )
 
         def many(selection: JobSelection, dry_run: bool) -> BatchResult:
-            return client.edit_all(
+            return connection.edit_all(
                 selection,
                 add_tags=tag or (),
                 remove_tags=untag or (),
@@ -84,10 +83,10 @@ def edit(
                 dry_run=dry_run,
             )
 
-        return chosen.change(client, one, Change("edit", "changed", many), _report)
+        return chosen.change(connection, one, Change("edit", "changed", many), _report)
 
 
-def _report(jobs: Sequence[Job], as_json: bool) -> Exit:
+def _report(jobs: Sequence[JobHandle], as_json: bool) -> Exit:
     if as_json:
         return print_jobs(jobs, as_json)
     for job in jobs:
@@ -95,7 +94,7 @@ def _report(jobs: Sequence[Job], as_json: bool) -> Exit:
     return Exit.OK
 
 
-def _line(job: Job) -> str:
+def _line(job: JobHandle) -> str:
     """Return a job's attributes in one line."""
     facts = [f"tags {', '.join(job.json['tags'])}"] if job.json["tags"] else []
     if job.json["group"]:

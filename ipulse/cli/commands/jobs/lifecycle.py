@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from ipulse.cli.commands.jobs.many_jobs import Change, ChosenJobs, FilteredJobs
 from ipulse.cli.exits import Exit
 from ipulse.cli.options import Address, addressed, with_options
 from ipulse.cli.terminal import confirm, emit, jobs_text, show
-from ipulse.client import Artifact, Client, Job
+from ipulse.client import Artifact, Connection, JobHandle
+from ipulse.client.jobs.batches import BatchVerb
 from ipulse_core.errors import Conflict
 
 LISTED = 10  # jobs that a question names
@@ -18,9 +20,9 @@ LISTED = 10  # jobs that a question names
 @with_options(FilteredJobs)
 def cancel(chosen: FilteredJobs, at: Address) -> Exit:
     """Cancel jobs, or all jobs that pass the filters. Jobs that have ended do not change."""
-    with at.connect() as client:
+    with at.connect() as connection:
         return chosen.change(
-            client, client.cancel, Change("cancel", "cancelled", client.cancel_all)
+            connection, JobHandle.cancel, _change(connection, "cancel", "cancelled")
         )
 
 
@@ -32,26 +34,26 @@ def delete(chosen: FilteredJobs, at: Address) -> Exit:
     It asks before, and needs --yes where nobody can be asked.
     """
     selection = chosen.selection()
-    with at.connect() as client:
+    with at.connect() as connection:
         if selection is None:
-            return _delete_named(client, chosen.named(client), chosen)
-        return chosen.change_found(selection, Change("delete", "deleted", client.delete_all))
+            return _delete_named(chosen.named(connection), chosen)
+        return chosen.change_found(selection, _change(connection, "delete", "deleted"))
 
 
 @addressed
 @with_options(ChosenJobs)
 def pause(chosen: ChosenJobs, at: Address) -> Exit:
     """Pause jobs; a running job writes a checkpoint first."""
-    with at.connect() as client:
-        return chosen.change(client, client.pause, Change("pause", "paused", client.pause_all))
+    with at.connect() as connection:
+        return chosen.change(connection, JobHandle.pause, _change(connection, "pause", "paused"))
 
 
 @addressed
 @with_options(ChosenJobs)
 def resume(chosen: ChosenJobs, at: Address) -> Exit:
     """Resume paused jobs from their last checkpoints."""
-    with at.connect() as client:
-        return chosen.change(client, client.resume, Change("resume", "resumed", client.resume_all))
+    with at.connect() as connection:
+        return chosen.change(connection, JobHandle.resume, _change(connection, "resume", "resumed"))
 
 
 @addressed
@@ -63,8 +65,8 @@ def retry(chosen: ChosenJobs, at: Address) -> Exit:
     wait again, and a trial of a sweep runs again. A job that succeeded or was cancelled is refused:
     `ipulse continue` trains on, and `ipulse clone` submits the spec once more.
     """
-    with at.connect() as client:
-        return chosen.change(client, client.retry, Change("retry", "retried", client.retry_all))
+    with at.connect() as connection:
+        return chosen.change(connection, JobHandle.retry, _change(connection, "retry", "retried"))
 
 
 @addressed
@@ -77,14 +79,18 @@ def stop(chosen: ChosenJobs, at: Address) -> Exit:
     the job is printed; of several jobs, an object with the list `jobs`; with -q, how many jobs
     were asked to finish.
     """
-    with at.connect() as client:
+    with at.connect() as connection:
         return chosen.change(
-            client, client.finish, Change("stop", "asked to finish", client.finish_all)
+            connection, JobHandle.stop, _change(connection, "finish", "asked to finish")
         )
 
 
-def _delete_named(client: Client, job_ids: Sequence[str], chosen: FilteredJobs) -> Exit:
-    found = [(client.get(job_id), client.artifacts(job_id)) for job_id in job_ids]
+def _change(connection: Connection, verb: BatchVerb, done: str) -> Change:
+    return Change(verb, done, partial(connection.change_all, verb))
+
+
+def _delete_named(jobs: Sequence[JobHandle], chosen: FilteredJobs) -> Exit:
+    found = [(job, job.artifacts()) for job in jobs]
     lines = [_described(job, files) for job, files in found]
     for job, _ in found:
         if not job.state.is_terminal:
@@ -92,7 +98,7 @@ def _delete_named(client: Client, job_ids: Sequence[str], chosen: FilteredJobs) 
     confirm("delete", _listed(lines), chosen.yes)
     deleted = []
     for (job, files), line in zip(found, lines, strict=True):
-        client.delete(job.id)
+        job.delete()
         size = sum(file.size for file in files)
         deleted.append({"deleted": job.id, "name": job.name, "files": len(files), "bytes": size})
         if not chosen.as_json:
@@ -102,7 +108,7 @@ def _delete_named(client: Client, job_ids: Sequence[str], chosen: FilteredJobs) 
     return Exit.OK
 
 
-def _described(job: Job, files: Sequence[Artifact]) -> str:
+def _described(job: JobHandle, files: Sequence[Artifact]) -> str:
     name = f" {job.name}" if job.name else ""
     size = sum(file.size for file in files)
     return f"{job.id}{name} ({job.state.value}), {len(files)} files, {size:,} bytes"

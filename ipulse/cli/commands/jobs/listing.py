@@ -18,7 +18,7 @@ from ipulse.cli.exits import Exit
 from ipulse.cli.options import Address, AsJSON, Wide, addressed, names_in
 from ipulse.cli.tables import show_list
 from ipulse.cli.terminal import say, second_text, show
-from ipulse.client import Job
+from ipulse.client import JobHandle
 from ipulse.times import time_of
 from ipulse_core.errors import InvalidInput, Problem
 from ipulse_core.numbers import plain_number
@@ -72,15 +72,20 @@ def list_jobs(
     asked = columns if columns is not None or not as_csv else _CSV_COLUMNS
     names = names_in(asked or "")
     text = " ".join(query or ())
-    with at.connect() as client:
+    with at.connect() as connection:
         if columns:
-            client.check_columns(names)
-        found = client.list(
-            state, min(limit, 100), query=text, sort=sort, columns=names, waiting_on=not names
+            connection.check_columns(names)
+        found = connection.jobs(
+            text,
+            sort,
+            state=state,
+            columns=names,
+            page_size=min(limit, 100),
+            waiting_on=not names,
         )
         jobs = list(islice(found, limit))
         is_cut = len(jobs) == limit and sys.stderr.isatty() and not as_json
-        total = client.count(text) if is_cut and state is None else None
+        total = connection.jobs(text).count() if is_cut and state is None else None
     if as_csv:
         show(csv_text(names, [_values(job, names) for job in jobs]).rstrip("\n"))
         return Exit.OK
@@ -120,12 +125,12 @@ def shown(name: str, value: Any) -> str:
     return str(value)
 
 
-def _values(job: Job, names: Sequence[str]) -> list[Any]:
+def _values(job: JobHandle, names: Sequence[str]) -> list[Any]:
     values = job.json.get("values") or {}
     return [values.get(name) for name in names]
 
 
-def _usual_row(job: Job) -> list[str]:
+def _usual_row(job: JobHandle) -> list[str]:
     first = awaited_job(job.json.get("waiting_on"))
     return [
         job.id,

@@ -13,7 +13,7 @@ from ipulse.cli.commands.jobs.status import print_jobs
 from ipulse.cli.exits import Exit
 from ipulse.cli.options import AsJSON, DryRun, JobIds, JobQuery, Yes
 from ipulse.cli.terminal import confirm, emit, jobs_text, say, show
-from ipulse.client import BatchResult, Client, Job, JobSelection
+from ipulse.client import BatchResult, Connection, JobHandle, JobSelection
 from ipulse.times import time_of
 from ipulse_core.errors import InvalidInput, Problem
 
@@ -77,22 +77,22 @@ class ChosenJobs:
             return None
         return JobSelection(query=self.query, every=not self.query.strip())
 
-    def named(self, client: Client) -> list[str]:
-        """Return the whole ids of the jobs that are named, each once."""
-        return list(dict.fromkeys(client.find_id(job_id) for job_id in self.job_ids or ()))
+    def named(self, connection: Connection) -> list[JobHandle]:
+        """Return the jobs that are named, each once."""
+        return list(dict.fromkeys(connection.job(job_id) for job_id in self.job_ids or ()))
 
     def change(
         self,
-        client: Client,
-        one: Callable[[str], Job],
+        connection: Connection,
+        one: Callable[[JobHandle], JobHandle],
         many: Change,
-        report: Callable[[Sequence[Job], bool], Exit] = print_jobs,
+        report: Callable[[Sequence[JobHandle], bool], Exit] = print_jobs,
     ) -> Exit:
         """Change the jobs: print those that are named, and of those that are found how many."""
         selection = self.selection()
         if selection is not None:
             return self.change_found(selection, many)
-        return report([one(job_id) for job_id in self.named(client)], self.as_json)
+        return report([one(job) for job in self.named(connection)], self.as_json)
 
     def change_found(self, selection: JobSelection, change: Change) -> Exit:
         """Change the jobs that are found, and print how many; a dry run only counts them."""

@@ -37,11 +37,11 @@ def open_page(
     The browser is signed in with a code that works once, within ten minutes. With --print, and with
     --json, nothing is opened: the address with the code is printed, for a browser elsewhere.
     """
-    with at.connect() as client:
-        job = f"/{client.get(find_newest(client, job_id)).id}" if job_id else ""
+    with at.connect() as connection:
+        job = f"/{find_newest(connection, job_id).id}" if job_id else ""
         path = f"/jobs{job}"
-        address = f"{client.url.rstrip('/')}{path}"
-        signing_in = sign_in_address(client, path)
+        address = f"{connection.url.rstrip('/')}{path}"
+        signing_in = sign_in_address(connection, path)
     if as_json:
         emit({"url": address, "sign_in_url": signing_in})
         return Exit.OK

@@ -39,8 +39,8 @@ def push_program(
     Equal folders have equal digests. Hidden files, `build` and `__pycache__` are left out and
     counted; symbolic links are followed. The token must have the right to submit code.
     """
-    with at.connect() as client:
-        reference = client.push_program(folder, follow_outside, say_folder)
+    with at.connect() as connection:
+        reference = connection.push_program(folder, follow_outside, say_folder)
     if as_json:
         emit({"package": reference})
     else:

@@ -32,12 +32,12 @@ def print_spec(
 
     With --json the spec is printed as JSON, and with --submitted and --json its text as JSON.
     """
-    with at.connect() as client:
-        job_id = find_newest(client, job_id)
+    with at.connect() as connection:
+        job = find_newest(connection, job_id)
         if as_json and not submitted:
-            emit(client.get(job_id).json["spec"])
+            emit(job.spec)
             return Exit.OK
-        text = client.spec_text(job_id, "submitted" if submitted else "resolved")
+        text = job.spec_text("submitted" if submitted else "resolved")
     if as_json:
         emit({"text": text})
     else:

@@ -15,7 +15,7 @@ from ipulse.cli.exits import Exit
 from ipulse.cli.newest_job import find_newest
 from ipulse.cli.options import Address, AsJSON, JobId, addressed
 from ipulse.cli.terminal import emit, show, show_facts
-from ipulse.client import Job
+from ipulse.client import JobHandle
 from ipulse.times import time_of
 from ipulse_core.limits import HIGHEST_PRIORITY, LOWEST_PRIORITY
 from ipulse_core.numbers import plain_number
@@ -28,8 +28,8 @@ def status(
     as_json: AsJSON = False,
 ) -> Exit:
     """Show the state, the times and the results of a job. Exit code 0 if the job exists."""
-    with at.connect() as client:
-        job = client.get(find_newest(client, job_id))
+    with at.connect() as connection:
+        job = find_newest(connection, job_id)
     if as_json:
         emit(job.json)
         return Exit.OK
@@ -55,11 +55,11 @@ def priority(
     as_json: AsJSON = False,
 ) -> Exit:
     """Change the priority of a job that has not ended."""
-    with at.connect() as client:
-        return print_job(client.change_priority(client.find_id(job_id), number), as_json)
+    with at.connect() as connection:
+        return print_job(connection.job(job_id).edit(priority=number), as_json)
 
 
-def print_job(job: Job, as_json: bool) -> Exit:
+def print_job(job: JobHandle, as_json: bool) -> Exit:
     """Print a job as JSON, or its state in a sentence; return OK."""
     if as_json:
         emit(job.json)
@@ -68,7 +68,7 @@ def print_job(job: Job, as_json: bool) -> Exit:
     return Exit.OK
 
 
-def print_jobs(jobs: Sequence[Job], as_json: bool) -> Exit:
+def print_jobs(jobs: Sequence[JobHandle], as_json: bool) -> Exit:
     """Print jobs as `print_job` does; several as JSON are an object with the list `jobs`."""
     if as_json and len(jobs) != 1:
         emit({"jobs": [job.json for job in jobs]})
@@ -78,7 +78,7 @@ def print_jobs(jobs: Sequence[Job], as_json: bool) -> Exit:
     return Exit.OK
 
 
-def _facts(job: Job) -> Iterator[tuple[str, str]]:
+def _facts(job: JobHandle) -> Iterator[tuple[str, str]]:
     yield "id", job.id
     yield "name", job.name
     yield "device", str(job.json["device"])
@@ -117,7 +117,7 @@ def _progress_facts(progress: dict[str, Any]) -> Iterator[tuple[str, str]]:
         yield split, f"{figures}  ({scope})"
 
 
-def _summary_facts(job: Job) -> Iterator[tuple[str, str]]:
+def _summary_facts(job: JobHandle) -> Iterator[tuple[str, str]]:
     summary = job.summary or {}
     held_out = completed(job.progress)["held_out"] if job.progress else "test"
     epoch = f"epoch {summary['kept_epoch']:,.0f}" if "kept_epoch" in summary else ""

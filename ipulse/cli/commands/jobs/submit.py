@@ -26,9 +26,8 @@ from ipulse.cli.options import (
     Tags,
     addressed,
 )
-from ipulse.cli.pages import job_address
 from ipulse.cli.terminal import emit, say, say_folder, show
-from ipulse.client import Client, Job, JobRequest, SpecSource
+from ipulse.client import Connection, JobHandle, JobRequest, SpecSource
 from ipulse.client.jobs.requests import Spec, each_placed
 from ipulse.spec import parse_spec
 from ipulse.spec.document.file import SpecFile, read_spec_file
@@ -115,7 +114,7 @@ def submit(
     if weights is not None and None in trained:
         detail = "a program has no network: leave out --weights"
         raise InvalidInput([Problem("/weights", "inconsistent", detail)], detail)
-    with at.connect() as client:
+    with at.connect() as connection:
         template = JobRequest(
             {},
             priority=priority,
@@ -125,8 +124,8 @@ def submit(
             tags=tags or (),
             group=group,
             notes=note,
-            after=[_dependency(client, text) for text in after or ()],
-            start_from=None if start_from is None else find_newest(client, start_from),
+            after=[_dependency(connection, text) for text in after or ()],
+            start_from=None if start_from is None else find_newest(connection, start_from).id,
             start_mode=start_mode,
         )
         requests = []
@@ -134,17 +133,17 @@ def submit(
             spec: Spec
             if checked is None:
                 spec = program_of(
-                    read, settings, partial(client.push_program, on_folder=say_folder)
+                    read, settings, partial(connection.push_program, on_folder=say_folder)
                 )
             else:
-                spec = checked if weights is None else _with_weights(client, checked, weights)
+                spec = checked if weights is None else _with_weights(connection, checked, weights)
             source = SpecSource.of_file(with_settings(read, settings) if settings else read)
             requests.append(replace(template, spec=spec, source=source))
         try:
-            jobs = client.submit_all(requests, key)
+            jobs = connection.submit_all(requests, key)
         except InvalidInput as error:
             raise each_placed(error, lambda at, problem: reads[at].placed(problem)) from None
-        return show_submitted(client, jobs, watch, as_json)
+        return show_submitted(jobs, watch, as_json)
 
 
 def _checked(
@@ -170,10 +169,10 @@ def _checked(
     return specs
 
 
-def _with_weights(client: Client, spec: dict[str, Any], weights: Path) -> dict[str, Any]:
+def _with_weights(connection: Connection, spec: dict[str, Any], weights: Path) -> dict[str, Any]:
     """Upload weights and return the spec that begins with them."""
     with errors_name(weights):
-        digest = client.upload_weights(weights)
+        digest = connection.upload_weights(weights)
     initial = spec["network"].get("initial") or {}
     if initial.get("sha256") not in (None, digest):
         detail = f"the spec wants {initial['sha256']}, and {weights} is {digest}"
@@ -185,10 +184,10 @@ def _with_weights(client: Client, spec: dict[str, Any], weights: Path) -> dict[s
     return changed
 
 
-def _dependency(client: Client, text: str) -> str:
+def _dependency(connection: Connection, text: str) -> str:
     """Return a dependency with the full id of its job."""
     reference, colon, on = text.partition(":")
-    return f"{find_newest(client, reference)}{colon}{on}"
+    return f"{find_newest(connection, reference).id}{colon}{on}"
 
 
 @addressed
@@ -206,20 +205,20 @@ def continue_job(
     The spec is the same but for the number of epochs. The result is that of one longer training,
     bit for bit, on one kind of device and with a constant learning rate.
     """
-    with at.connect() as client:
-        job = client.continue_training(find_newest(client, job_id), epochs)
-        return show_submitted(client, [job], watch, as_json)
+    with at.connect() as connection:
+        job = find_newest(connection, job_id).continue_training(epochs)
+        return show_submitted([job], watch, as_json)
 
 
-def show_submitted(client: Client, jobs: Sequence[Job], watch: bool, as_json: bool) -> Exit:
+def show_submitted(jobs: Sequence[JobHandle], watch: bool, as_json: bool) -> Exit:
     """Print jobs that were just submitted, and follow them where asked."""
     if not as_json:
         for job in jobs:
             show(job.id)
         if sys.stderr.isatty() and len(jobs) == 1:
-            say(job_address(client, jobs[0].id))
+            say(jobs[0].url)
     if watch:
-        return max(follow(client, job, as_json) for job in jobs)
+        return max(follow(job, as_json) for job in jobs)
     if as_json:
         emit(jobs[0].json if len(jobs) == 1 else {"jobs": [job.json for job in jobs]})
     elif sys.stderr.isatty():

@@ -18,7 +18,7 @@ from ipulse.cli.exits import Exit
 from ipulse.cli.newest_job import find_newest
 from ipulse.cli.options import Address, AsJSON, JobId, addressed
 from ipulse.cli.terminal import clean, console, emit, say, show, write
-from ipulse.client import Client, Job, JobEvent
+from ipulse.client import JobEvent, JobHandle
 from ipulse.log_levels import LEVELS, levels_from
 from ipulse_core.errors import InvalidInput, Problem
 
@@ -36,8 +36,8 @@ def watch(
     Shows its state, epoch, loss, accuracy and firing rates. Ctrl-C ends the watching, not the job.
     With --json every event is one line, and the last line is the job at its end.
     """
-    with at.connect() as client:
-        return follow(client, client.get(find_newest(client, job_id)), as_json)
+    with at.connect() as connection:
+        return follow(find_newest(connection, job_id), as_json)
 
 
 @addressed
@@ -58,9 +58,9 @@ def logs(
 ) -> Exit:
     """Show the log of a job. With --json every line is an event."""
     levels, pattern = levels_from(level), _pattern(grep or "")
-    with at.connect() as client:
-        job_id = find_newest(client, job_id)
-        events = client.watch(job_id) if follow else client.events(job_id, kinds=["log"])
+    with at.connect() as connection:
+        job = find_newest(connection, job_id)
+        events = job.watch() if follow else job.events(kinds=["log"])
         attempt: int | None = None
         for event in events:
             if event.kind != "log" or event.fields.get("level", "info") not in levels:
@@ -85,27 +85,26 @@ def _pattern(text: str) -> re.Pattern[str]:
         raise InvalidInput([problem], "--grep is no regular expression") from None
 
 
-def follow(client: Client, job: Job, as_json: bool) -> Exit:
+def follow(job: JobHandle, as_json: bool) -> Exit:
     """Show a job's events until it has ended; return the exit code for its outcome."""
     try:
         if as_json:
-            for event in client.watch(job.id):
+            for event in job.watch():
                 emit(event.json, indent=0)
-            ended = client.get(job.id)
-            emit(ended.json, indent=0)
+            emit(job.refresh().json, indent=0)
         else:
-            ended = show_progress(client, job, console())
-            show(as_called(outcome(ended)), style=style_of(ended))
+            show_progress(job, console())
+            show(as_called(outcome(job)), style=style_of(job))
     except KeyboardInterrupt:
         say(
             f"\nDetached; the job keeps running. `ipulse watch {job.id}` follows it again, "
             f"`ipulse cancel {job.id}` stops it."
         )
         return Exit.INTERRUPTED
-    return Exit.OK if ended.succeeded else Exit.JOB_FAILED
+    return Exit.OK if job.succeeded else Exit.JOB_FAILED
 
 
-def show_progress(client: Client, job: Job, output: Console) -> Job:
+def show_progress(job: JobHandle, output: Console) -> JobHandle:
     """Show a job's progress on a console; return the job after its end."""
     progress = JobProgress(job)
 
@@ -117,11 +116,11 @@ def show_progress(client: Client, job: Job, output: Console) -> Job:
 
     with (
         _display(progress, output) as update,
-        watched_queue(client, job.id, lambda: progress.state, on_wait),
+        watched_queue(job, lambda: progress.state, on_wait),
     ):
-        for event in client.watch(job.id):
+        for event in job.watch():
             update(event)
-    return client.get(job.id)
+    return job.refresh()
 
 
 @contextmanager

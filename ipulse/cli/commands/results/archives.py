@@ -10,7 +10,6 @@ import typer
 from ipulse.cli.display.uploading import upload_progress
 from ipulse.cli.exits import Exit
 from ipulse.cli.options import Address, AsJSON, addressed
-from ipulse.cli.pages import job_address
 from ipulse.cli.terminal import emit, say, show, size_text
 
 
@@ -33,14 +32,14 @@ def import_archives(
     for archive in archives:
         verify_archive(archive)
     imported = []
-    with at.connect() as client:
+    with at.connect() as connection:
         for archive in archives:
             with upload_progress() as on_progress:
-                job = client.import_archive(archive, on_progress)
+                job = connection.import_archive(archive, on_progress)
             imported.append(job.json)
             if not as_json:
                 show(f"imported {job.id}  {job.name}  {job.state.value}")
-                say(job_address(client, job.id))
+                say(job.url)
     if as_json:
         emit({"jobs": imported})
     return Exit.OK

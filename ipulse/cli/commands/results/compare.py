@@ -65,9 +65,9 @@ def compare(
     _check(job_ids, query)
     lists = (columns, metrics, group_by)
     chosen = [None if text is None else names_in(text) for text in lists]
-    with at.connect() as client:
-        found = [find_newest(client, job_id) for job_id in job_ids] if job_ids else None
-        result = client.compare(
+    with at.connect() as connection:
+        found = [find_newest(connection, job_id).id for job_id in job_ids] if job_ids else None
+        result = connection.compare(
             found, query=query, columns=chosen[0], metrics=chosen[1], group_by=chosen[2]
         )
     if as_json:

@@ -11,6 +11,7 @@ from ipulse.cli.exits import Exit
 from ipulse.cli.newest_job import find_newest
 from ipulse.cli.options import Address, AsJSON, addressed
 from ipulse.cli.terminal import emit, say, show
+from ipulse.client import JobHandle
 from ipulse.exports.targets import Target, default_place
 from ipulse_core.errors import InvalidInput, Problem
 
@@ -65,21 +66,21 @@ def export(
         raise InvalidInput([Problem("/follow", "inconsistent", detail)], detail)
     place = to or default_place(target)
     written = []
-    with at.connect() as client:
-        named = [find_newest(client, job_id) for job_id in job_ids or ()]
+    with at.connect() as connection:
+        named = [find_newest(connection, job_id) for job_id in job_ids or ()]
 
-        def chosen() -> list[str]:
-            found = () if query is None else client.list(query=query)
-            return list(dict.fromkeys([*named, *(job.id for job in found)]))
+        def chosen() -> list[JobHandle]:
+            found = () if query is None else connection.jobs(query)
+            return list(dict.fromkeys([*named, *found]))
 
         if not chosen():
             detail = "no job is named and none is found: give ids, or --query"
             raise InvalidInput([Problem("", "missing", detail)], "there is nothing to export")
         if follow:
             say(f"In another shell: {_NEXT[target].format(to=place)}")
-            lines = follow_jobs(client, chosen, Path(place))
+            lines = follow_jobs(chosen, Path(place))
         else:
-            lines = export_jobs(client, target, chosen(), place, files)
+            lines = export_jobs(chosen(), target, place, files)
         for line in lines:
             written.append(line)
             if not as_json:

@@ -27,8 +27,8 @@ def artifacts(
     as_json: AsJSON = False,
 ) -> Exit:
     """List the files of a job."""
-    with at.connect() as client:
-        files = client.artifacts(find_newest(client, job_id))
+    with at.connect() as connection:
+        files = find_newest(connection, job_id).artifacts()
     rows = [(file.name, file.role, f"{file.size:,}", file.sha256, file.id) for file in files]
     headers = ["NAME", "ROLE", "BYTES", "SHA-256", "ID"]
     show_list("artifacts", [file.json for file in files], headers, rows, as_json, wide)
@@ -56,13 +56,13 @@ def download(
         if role not in _ROLES:
             detail = f"must be one of {', '.join(_ROLES)}; got {role[:60]!r}"
             raise InvalidInput([Problem("/only", "not_a_choice", detail)], "no such role")
-    with at.connect() as client:
-        job_id = find_newest(client, job_id)
-        folder = Path(job_id) if to is None else to
-        paths = client.download(job_id, folder, only or None)
+    with at.connect() as connection:
+        job = find_newest(connection, job_id)
+        folder = Path(job.id) if to is None else to
+        paths = job.download(folder, only or None)
     if not paths:
         wanted = f"file of role {' or '.join(only)}" if only else "files"
-        raise NotFound(f"job {job_id} has no {wanted} (yet)")
+        raise NotFound(f"job {job.id} has no {wanted} (yet)")
     if as_json:
         emit({"folder": str(folder.resolve()), "files": [str(path) for path in paths]})
         return Exit.OK
@@ -84,9 +84,9 @@ def report(
     as_json: AsJSON = False,
 ) -> Exit:
     """Download the report of a job, one file that needs no service, and print its path."""
-    with at.connect() as client:
-        job_id = find_newest(client, job_id)
-        path = client.download_file(job_id, "report.html", Path(job_id) if to is None else to)
+    with at.connect() as connection:
+        job = find_newest(connection, job_id)
+        path = job.download_file("report.html", Path(job.id) if to is None else to)
     if as_json:
         emit({"file": str(path.resolve())})
     else:

@@ -42,9 +42,9 @@ def metrics(
     """
     axis = x or scope
     asked = names_in(names)
-    with at.connect() as client:
-        found = [find_newest(client, job_id) for job_id in job_ids]
-        curves = client.curves(found, asked, scope=scope, x=axis, points=points)
+    with at.connect() as connection:
+        found = [find_newest(connection, job_id).id for job_id in job_ids]
+        curves = connection.curves(found, asked, scope=scope, x=axis, points=points)
     if as_json:
         emit({"scope": scope, "x": axis, "curves": [vars(curve) for curve in curves]})
         return Exit.OK

@@ -14,7 +14,7 @@ from ipulse.cli.exits import Exit
 from ipulse.cli.newest_job import find_newest
 from ipulse.cli.options import Address, AsJSON, JobId, addressed
 from ipulse.cli.terminal import emit, say, show
-from ipulse.client import Client
+from ipulse.client import JobHandle
 from ipulse_core.errors import InvalidInput, NotFound, Problem
 from ipulse_core.pva.conditions import Condition, parse_condition
 from ipulse_core.pva.difference import ProfileDifference, unlike_targets
@@ -38,10 +38,10 @@ def profile(
 
     The part about tiles is shown for jobs on emulator and IPU.
     """
-    with at.connect() as client:
-        found = find_newest(client, job_id)
-        profile_json, has_times = _job_profile(client, found)
-        tiles = None if as_json or to is not None else _job_report(client, found)
+    with at.connect() as connection:
+        found = find_newest(connection, job_id)
+        profile_json, has_times = _job_profile(found)
+        tiles = None if as_json or to is not None else _job_report(found)
     if to is not None:
         with errors_name(to):
             to.write_text(json.dumps(profile_json, indent=1) + "\n", encoding="utf-8")
@@ -123,30 +123,30 @@ def _holds(condition: Condition, difference: ProfileDifference) -> bool:
 def _report(at: Any, reference: str) -> Any:
     if Path(reference).is_file():
         return open_report(reference)
-    with at.connect() as client:
-        report = _job_report(client, find_newest(client, reference))
+    with at.connect() as connection:
+        report = _job_report(find_newest(connection, reference))
     if report is None:
         detail = "it has no profile of tiles: only completed jobs on emulator and IPU do"
         raise NotFound(f"{reference}: {detail}")
     return report
 
 
-def _job_profile(client: Client, job_id: str) -> tuple[dict[str, Any], bool]:
+def _job_profile(job: JobHandle) -> tuple[dict[str, Any], bool]:
     """Return profile.json and True; of a program, the profile of its tiles and False."""
     try:
-        return client.profile(job_id), True
+        return job.profile().json, True
     except NotFound:
-        if client.get(job_id).json["spec"].get("kind") != "poplar_program":
+        if job.spec.get("kind") != "poplar_program":
             raise
         with tempfile.TemporaryDirectory(prefix="ipulse-profile-") as folder:
-            for path in client.download(job_id, Path(folder), [_ROLE]):
+            for path in job.download(folder, [_ROLE]):
                 return json.loads(path.read_bytes()), False
         raise
 
 
-def _job_report(client: Client, job_id: str) -> Any:
+def _job_report(job: JobHandle) -> Any:
     """Return the job's report of its tiles, or None."""
     with tempfile.TemporaryDirectory(prefix="ipulse-profile-") as folder:
-        paths = client.download(job_id, Path(folder), [_ROLE])
+        paths = job.download(folder, [_ROLE])
         documents = [path for path in paths if path.suffix == ".json"]
         return open_report(documents[0]) if documents else None

@@ -23,7 +23,7 @@ from ipulse.cli.display.progress import PHASES, duration, outcome, style_of
 from ipulse.cli.exits import Exit
 from ipulse.cli.options import AsJSON, DataFolder, Settings
 from ipulse.cli.terminal import console, emit, remarks, say, show, show_facts, write
-from ipulse.client import Client, Job
+from ipulse.client import Connection, JobHandle
 from ipulse.spec import ExperimentSpec
 from ipulse.spec.document.example import example_path
 from ipulse.spec.document.settings import read_spec
@@ -36,7 +36,7 @@ AGENT_SECONDS = 60.0  # until the agent has checked its machine
 class DemoResult:
     """The demo's job after its end, and its files."""
 
-    job: Job
+    job: JobHandle
     folder: Path | None  # None if the job has no files
     report: Path | None  # None if the job ended before it wrote one
 
@@ -124,20 +124,20 @@ def _run(
         with watch.part("start"), elapsed("Starting Redis, the service and an agent", output):
             stack.start()
         write(output, f"The service is ready at {stack.url}.")
-        with Client(stack.url, token_file=stack.token_path) as client:
-            _await_agent(client)
+        with Connection(stack.url, token_file=stack.token_path) as connection:
+            _await_agent(connection)
             with watch.part("submit"):
-                job = client.submit(spec)
-            ended = show_progress(client, job, output)
+                job = connection.submit(spec)
+            ended = show_progress(job, output)
             watch.seconds.update({phase: ended.phase_seconds.get(phase) for phase in PHASES})
-            files = client.artifacts(job.id)
+            files = job.artifacts()
             folder = OUTPUT / job.id if to is None else to
             if files:
                 with (
                     watch.part("download"),
                     elapsed(f"Downloading the results to {folder}", output),
                 ):
-                    client.download(job.id, folder)
+                    job.download(folder)
     finally:
         with watch.part("stop"):
             stack.stop()
@@ -145,11 +145,11 @@ def _run(
     return DemoResult(ended, folder if files else None, reports[0] if reports else None)
 
 
-def _await_agent(client: Client) -> None:
+def _await_agent(connection: Connection) -> None:
     """Wait until the agent has said what it has, so that a spec that needs more is refused."""
     deadline = time.monotonic() + AGENT_SECONDS
     while time.monotonic() < deadline:
-        if any(agent.state != "offline" for agent in client.agents()):
+        if any(agent.state != "offline" for agent in connection.agents()):
             return
         time.sleep(0.1)
 

@@ -139,16 +139,16 @@ def _source(at: Address) -> str:
 
 
 def _ask_service(at: Address) -> str:
-    with at.connect() as client:
-        client.ready()
-        next(client.list(page_size=1), None)  # checks the token, which readiness does not
-        return f"{client.url} is ready and accepts the token"
+    with at.connect() as connection:
+        connection.ready()
+        next(iter(connection.jobs(page_size=1)), None)  # checks the token, which readiness does not
+        return f"{connection.url} is ready and accepts the token"
 
 
 def _documents(at: Address) -> Iterator[CheckResult]:
     """Report where the service reads archives, data sets and other documents of users."""
-    with at.connect() as client:
-        ready = client.ready()
+    with at.connect() as connection:
+        ready = connection.ready()
     sandbox = ready.get("document_sandbox")
     if ready.get("accepts_documents") is False:
         hint = (
@@ -163,8 +163,8 @@ def _documents(at: Address) -> Iterator[CheckResult]:
 def _agents(at: Address, packages: list[dict[str, Any]]) -> Iterator[CheckResult]:
     """Check that the agents of the service can run jobs."""
     try:
-        with at.connect() as client:
-            agents = client.agents()
+        with at.connect() as connection:
+            agents = connection.agents()
     except IPUlseError as error:
         yield CheckResult("agents", False, error.message)
         return

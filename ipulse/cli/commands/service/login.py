@@ -12,7 +12,7 @@ import typer
 from ipulse.cli.exits import Exit
 from ipulse.cli.options import AsJSON, Authority, TokenFile
 from ipulse.cli.terminal import emit, say, show
-from ipulse.client import Client
+from ipulse.client import Connection
 from ipulse.client.location import find_service
 from ipulse.client.login_file import Login, forget_login, login_path, store_login
 from ipulse_core.errors import NotAuthenticated
@@ -32,8 +32,8 @@ def login(
     """
     secret = None if token_file is not None else _read_token()
     found = find_service(url, secret, token_file, ca=ca)
-    with Client(found.url, secret, token_file=token_file, ca=ca) as client:
-        next(client.list(page_size=1), None)  # checks the token
+    with Connection(found.url, secret, token_file=token_file, ca=ca) as connection:
+        next(iter(connection.jobs(page_size=1)), None)  # checks the token
     authority = "" if ca is None else str(Path(ca).resolve())
     path = store_login(Login(found.url, found.token, authority), os.environ)
     if as_json:

@@ -41,8 +41,8 @@ def create_token(
 
     It is printed once and stored nowhere. Only the owner's token can create others.
     """
-    with at.connect() as client:
-        token = client.create_token(name, role, days * DAY_SECONDS, submit_code)
+    with at.connect() as connection:
+        token = connection.create_token(name, role, days * DAY_SECONDS, submit_code)
     if as_json:
         emit({"token": token.secret, "about": token.json})
     else:
@@ -55,8 +55,8 @@ def create_token(
 @addressed
 def list_tokens(at: Address, wide: Wide = False, as_json: AsJSON = False) -> Exit:
     """List the tokens that were created and not revoked, without their secrets."""
-    with at.connect() as client:
-        tokens = client.tokens()
+    with at.connect() as connection:
+        tokens = connection.tokens()
     rows = [
         (t.id, t.name, t.role, "yes" if t.submit_code else "", minute_text(t.expires_at))
         for t in tokens
@@ -81,8 +81,8 @@ def edit_token(
     as_json: AsJSON = False,
 ) -> Exit:
     """Give a token the right to submit programs and custom ops, or take it, at once."""
-    with at.connect() as client:
-        token = client.change_token(token_id, submit_code=submit_code)
+    with at.connect() as connection:
+        token = connection.change_token(token_id, submit_code=submit_code)
     if as_json:
         emit(token.json)
     else:
@@ -99,10 +99,10 @@ def revoke_token(
     as_json: AsJSON = False,
 ) -> Exit:
     """Revoke a token: the service refuses it at once."""
-    with at.connect() as client:
-        found = [token for token in client.tokens() if token.id == token_id]
+    with at.connect() as connection:
+        found = [token for token in connection.tokens() if token.id == token_id]
         named = f" ({found[0].name}, {found[0].role})" if found else ""
         confirm("revoke", f"the token {token_id}{named}", yes)
-        client.revoke_token(token_id)
+        connection.revoke_token(token_id)
     show_done("revoked", token_id, as_json)
     return Exit.OK

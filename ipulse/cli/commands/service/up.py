@@ -16,7 +16,7 @@ from ipulse.cli.exits import Exit
 from ipulse.cli.options import AsJSON, DataFolder, Home
 from ipulse.cli.pages import sign_in_address
 from ipulse.cli.terminal import emit, remarks, say, show, show_facts
-from ipulse.client import Client
+from ipulse.client import Connection
 from ipulse.stack.home import REACHED_AS, home_folder
 from ipulse.stack.listening import bracketed, is_loopback, plain_host
 from ipulse_core.errors import InvalidInput, IPUlseError, Problem
@@ -183,9 +183,9 @@ def _announce(stack: Stack, as_json: bool, home_option: str) -> None:
 def _page(stack: Stack) -> str:
     """Return the address that signs a browser in, or that of the form for a token."""
     try:
-        with Client(
+        with Connection(
             stack.url, token_file=stack.token_path, ca=stack.certificate_path, retries=0
-        ) as client:
-            return sign_in_address(client)
+        ) as connection:
+            return sign_in_address(connection)
     except IPUlseError:  # such as a certificate for the names of this machine elsewhere
         return f"{stack.url.rstrip('/')}/login"

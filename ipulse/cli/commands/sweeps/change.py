@@ -20,15 +20,15 @@ from .show import print_sweep
 @addressed
 def pause_sweep(at: Address, sweep: SweepId, as_json: AsJSON = False) -> Exit:
     """Begin no more trials for now; those that have begun continue."""
-    with at.connect() as client:
-        return print_sweep(client.pause_sweep(find_sweep(client, sweep)), as_json)
+    with at.connect() as connection:
+        return print_sweep(find_sweep(connection, sweep).pause(), as_json)
 
 
 @addressed
 def resume_sweep(at: Address, sweep: SweepId, as_json: AsJSON = False) -> Exit:
     """Begin trials of a paused sweep again."""
-    with at.connect() as client:
-        return print_sweep(client.resume_sweep(find_sweep(client, sweep)), as_json)
+    with at.connect() as connection:
+        return print_sweep(find_sweep(connection, sweep).resume(), as_json)
 
 
 @addressed
@@ -55,10 +55,9 @@ def retry_sweep(
     A job that failed is retried under its id, from its last checkpoint; another job takes the place
     of one that was cancelled or deleted. Failed trials get jobs of seeds that were added since.
     """
-    with at.connect() as client:
-        repeated = client.retry_sweep(
-            find_sweep(client, sweep), failed=failed, deleted=deleted, trials=trials or ()
-        )
+    with at.connect() as connection:
+        found = find_sweep(connection, sweep)
+        repeated = found.retry(failed=failed, deleted=deleted, trials=trials or ())
         return print_sweep(repeated, as_json)
 
 
@@ -76,8 +75,8 @@ def stop_sweep(
     as_json: AsJSON = False,
 ) -> Exit:
     """Begin no more trials, and cancel those that wait."""
-    with at.connect() as client:
-        return print_sweep(client.stop_sweep(find_sweep(client, sweep), running), as_json)
+    with at.connect() as connection:
+        return print_sweep(find_sweep(connection, sweep).stop(running), as_json)
 
 
 @addressed
@@ -110,8 +109,8 @@ def extend_sweep(
     A sweep that reached its device hours or its target needs another one to continue. Further
     seeds are added to the trials that have succeeded, or run, or begin later.
     """
-    with at.connect() as client:
-        found = client.sweep(find_sweep(client, sweep))
+    with at.connect() as connection:
+        found = find_sweep(connection, sweep)
         config = parse_sweep(found.json["config"])
         values: dict[str, list[Any]] = {}
         for text in vary or ():
@@ -121,8 +120,7 @@ def extend_sweep(
         more = [max(has) + number for number in range(1, (seeds or 0) - len(has) + 1)]
         given = {"run_seconds": run_seconds, "device_hours": device_hours, "target": target}
         changes = {name: value for name, value in given.items() if value is not None}
-        changed = client.change_sweep(
-            found.id,
+        changed = found.extend(
             trials,
             parallel,
             values=values,
@@ -141,12 +139,12 @@ def delete_sweep(
     as_json: AsJSON = False,
 ) -> Exit:
     """Delete a sweep that has ended. Its jobs stay, unless --jobs is given."""
-    with at.connect() as client:
-        found = client.sweep(find_sweep(client, sweep))
+    with at.connect() as connection:
+        found = find_sweep(connection, sweep)
         what = f"{found.id} ({found.name})" + (" and its jobs" if jobs else "")
         confirm("delete", what, yes)
-        if jobs and found.has_ended:
-            client.delete_all(JobSelection(query=f"group:{found.id}"))
-        client.delete_sweep(found.id)
+        if jobs and found.status.has_ended:
+            connection.change_all("delete", JobSelection(query=f"group:{found.id}"))
+        found.delete()
     show_done("deleted", found.id, as_json)
     return Exit.OK

@@ -12,9 +12,8 @@ from ipulse.cli.display.figures import figure
 from ipulse.cli.display.sweep_tables import setting_text
 from ipulse.cli.exits import Exit
 from ipulse.cli.options import Address, AsJSON, Settings, SpecPath, addressed
-from ipulse.cli.pages import sweep_address
 from ipulse.cli.terminal import emit, say, show
-from ipulse.client import Client, SweepStatus
+from ipulse.client import SweepHandle
 from ipulse.sweeps import SweepMethod
 from ipulse.sweeps.file import read_sweep
 from ipulse_core.ids import short_id
@@ -101,16 +100,17 @@ def run_sweep(
         objective=objective or None,
         stopping=None if stop is None else {"kind": stop},
     )
-    with at.connect() as client:
-        sweep = client.create_sweep(config)
+    with at.connect() as connection:
+        sweep = connection.create_sweep(config)
         if not as_json:
             show(sweep.id)
             if sys.stderr.isatty():
-                say(sweep_address(client, sweep.id))
-            jobs = sweep.trials * max(1, len(config.seeds))
-            say(f"{sweep.trials:,} trials, {jobs:,} jobs, {sweep.parallel} trials at a time")
+                say(sweep.url)
+            status = sweep.status
+            jobs = status.trials * max(1, len(config.seeds))
+            say(f"{status.trials:,} trials, {jobs:,} jobs, {status.parallel} trials at a time")
         if wait:
-            return _follow(client, sweep, as_json)
+            return _follow(sweep, as_json)
     if as_json:
         emit(sweep.json)
     elif sys.stderr.isatty():
@@ -118,20 +118,20 @@ def run_sweep(
     return Exit.OK
 
 
-def _follow(client: Client, sweep: SweepStatus, as_json: bool) -> Exit:
+def _follow(sweep: SweepHandle, as_json: bool) -> Exit:
     """Report trials as they end; return once the sweep has ended."""
     reported: set[int] = set()
     while True:
-        sweep = client.sweep(sweep.id)  # before the trials, so that none is missed at the end
-        for trial in client.sweep_trials(sweep.id):
+        status = sweep.refresh().status  # before the trials, so that none is missed at the end
+        for trial in sweep.trials():
             if trial.state != "running" and trial.number not in reported:
                 reported.add(trial.number)
                 value = trial.state
                 if trial.value is not None:
-                    value = f"{sweep.metric} {figure(sweep.metric, trial.value)}"
+                    value = f"{status.metric} {figure(status.metric, trial.value)}"
                 say(f"trial {trial.number}: {setting_text(trial.parameters)}: {value}")
-        if sweep.has_ended:
+        if status.has_ended:
             break
         time.sleep(POLL_SECONDS)
-    show_with_trials(client, sweep.id, as_json)
-    return Exit.OK if sweep.best else Exit.JOB_FAILED
+    show_with_trials(sweep, as_json)
+    return Exit.OK if status.best else Exit.JOB_FAILED

@@ -13,7 +13,7 @@ from ipulse.cli.options import Address, AsJSON, Wide, addressed
 from ipulse.cli.sweep_reference import SweepId, find_newest_sweep
 from ipulse.cli.tables import show_list
 from ipulse.cli.terminal import emit, say, second_text
-from ipulse.client import Client, SweepStatus
+from ipulse.client import SweepHandle
 from ipulse.times import time_of
 from ipulse_core.errors import NotFound
 from ipulse_core.ids import short_id
@@ -27,8 +27,8 @@ def list_sweeps(
     as_json: AsJSON = False,
 ) -> Exit:
     """List the latest sweeps, newest first."""
-    with at.connect() as client:
-        sweeps = client.sweeps(limit)
+    with at.connect() as connection:
+        sweeps = [sweep.status for sweep in connection.sweeps(limit)]
     rows = [
         (
             sweep.id,
@@ -51,38 +51,37 @@ def show_one(at: Address, sweep: SweepId, wide: Wide = False, as_json: AsJSON = 
 
     With --json one object is printed: the sweep, and its list `trial_list`.
     """
-    with at.connect() as client:
-        return show_with_trials(client, find_newest_sweep(client, sweep), as_json, wide)
+    with at.connect() as connection:
+        return show_with_trials(find_newest_sweep(connection, sweep), as_json, wide)
 
 
 @addressed
 def sweep_status(at: Address, sweep: SweepId, as_json: AsJSON = False) -> Exit:
     """Show the state of a sweep and its best trial so far."""
-    with at.connect() as client:
-        return print_sweep(client.sweep(find_newest_sweep(client, sweep)), as_json)
+    with at.connect() as connection:
+        return print_sweep(find_newest_sweep(connection, sweep), as_json)
 
 
 @addressed
 def best_of_sweep(at: Address, sweep: SweepId, wide: Wide = False, as_json: AsJSON = False) -> Exit:
     """Show the best trial of a sweep: its settings, its value and its jobs."""
-    with at.connect() as client:
-        found = client.sweep(find_newest_sweep(client, sweep))
-        if found.best is None:
+    with at.connect() as connection:
+        found = find_newest_sweep(connection, sweep)
+        trial = found.best()
+        if trial is None:
             raise NotFound("no trial of this sweep has succeeded yet")
-        number = found.best["number"]
-        (trial,) = [t for t in client.sweep_trials(found.id) if t.number == number]
     if as_json:
         emit(trial.json)
     else:
-        show_trials(found, [trial], wide)
+        show_trials(found.status, [trial], wide)
         say(f"The best: {setting_text(trial.parameters)}")
     return Exit.OK
 
 
-def show_with_trials(client: Client, sweep_id: str, as_json: bool, wide: bool = False) -> Exit:
+def show_with_trials(found: SweepHandle, as_json: bool, wide: bool = False) -> Exit:
     """Print a sweep and all its trials."""
-    sweep = client.sweep(sweep_id)
-    trials = best_first(sweep, client.sweep_trials(sweep_id))
+    sweep = found.refresh().status
+    trials = best_first(sweep, found.trials())
     if as_json:
         emit({**sweep.json, "trial_list": [trial.json for trial in trials]})
         return Exit.OK
@@ -100,10 +99,10 @@ def show_with_trials(client: Client, sweep_id: str, as_json: bool, wide: bool = 
     return Exit.OK
 
 
-def print_sweep(sweep: SweepStatus, as_json: bool) -> Exit:
+def print_sweep(sweep: SweepHandle, as_json: bool) -> Exit:
     """Print a sweep without its trials."""
     if as_json:
         emit(sweep.json)
     else:
-        show_sweep(sweep)
+        show_sweep(sweep.status)
     return Exit.OK

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from random import Random
 from typing import TypeVar
 
-from ipulse.client import Client
+from ipulse.client import Connection
 from ipulse_core.states import Reason
 from ipulse_service.selftest.fault_outcome import LOST, FaultOutcome, PromiseBroken
 from ipulse_service.selftest.testbed import SMALL_WORK, Testbed, milliseconds
@@ -29,7 +29,7 @@ def fill_worker_disk(testbed: Testbed, random: Random) -> Iterator[FaultOutcome]
     """
     path = testbed.home / SMALL_WORK
     variables = {"IPULSE_WORK_DIR": str(path), "IPULSE_LEAST_FREE_BYTES": "1"}
-    client = Client(testbed.stack.url, token_file=testbed.stack.token_path)
+    client = Connection(testbed.stack.url, token_file=testbed.stack.token_path)
     with client, testbed.more_agent(SMALL_WORK, variables) as pid:
         at = milliseconds()
         testbed.disks.fill(path, LEFT_BYTES)
@@ -63,7 +63,7 @@ def _given_back(testbed: Testbed) -> list[str]:
     return [tried.id for tried in testbed.records.tried() if tried.reason == _FULL]
 
 
-def _faults(client: Client) -> list[str]:
+def _faults(client: Connection) -> list[str]:
     return [agent.fault for agent in client.agents() if agent.fault]
 
 

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from random import Random
 
-from ipulse.client import Client
+from ipulse.client import Connection
 from ipulse_core.states import JobState
 from ipulse_service.selftest.fault_outcome import FaultOutcome, PromiseBroken
 from ipulse_service.selftest.load import Load
@@ -64,11 +64,11 @@ def starve(testbed: Testbed, random: Random, load: Load, folder: Path) -> Iterat
     Raises PromiseBroken if an agent died too, the job does not report the cause, or it ends wrong.
     """
     before = {name: testbed.pid(name) for name in testbed.agents}
-    client = Client(testbed.stack.url, token_file=testbed.stack.token_path)
+    client = Connection(testbed.stack.url, token_file=testbed.stack.token_path)
     with limit(folder, LIMIT_BYTES) as group, client:
         at = milliseconds()
         spec = load.spec("hoards", 1, does="hoards", cgroup=str(group))
-        job = client.wait(load.submit(client, "hoards", spec), END_SECONDS)
+        job = client.job(load.submit(client, "hoards", spec)).wait(END_SECONDS, check=False)
     tried = [one for one in testbed.records.tried() if one.job == job.id]
     yield FaultOutcome("runner killed for lack of memory", at, (tried[0].id,), is_aimed=True)
     if not job.succeeded or [one.reason for one in tried] != ["runner_lost", "completed"]:
@@ -82,11 +82,11 @@ def starve(testbed: Testbed, random: Random, load: Load, folder: Path) -> Iterat
 
 def misbehaving_runner(testbed: Testbed, random: Random, load: Load) -> Iterator[FaultOutcome]:
     """Submits misbehaving jobs. Raises PromiseBroken if one ends wrong or leaves a process."""
-    with Client(testbed.stack.url, token_file=testbed.stack.token_path) as client:
+    with Connection(testbed.stack.url, token_file=testbed.stack.token_path) as client:
         yield FaultOutcome("training ignores SIGTERM", milliseconds())
         job_id = load.submit(client, "deaf", load.spec("deaf", 1, does="ignores_term"))
         load.cancelled.add(job_id)
-        for event in client.watch(job_id):
+        for event in client.job(job_id).watch():
             if event.kind == "log" and event.fields["message"] == "deaf":
                 break
         pids = [
@@ -96,9 +96,9 @@ def misbehaving_runner(testbed: Testbed, random: Random, load: Load) -> Iterator
             for pid in [testbed.runner_of(one.id)]
             if pid
         ]
-        client.cancel(job_id)
+        client.job(job_id).cancel()
         began = time.monotonic()
-        job = client.wait(job_id, END_SECONDS)
+        job = client.job(job_id).wait(END_SECONDS, check=False)
         _expect(
             job.state is JobState.CANCELLED,
             f"the deaf job became {job.state.value}",
@@ -108,7 +108,7 @@ def misbehaving_runner(testbed: Testbed, random: Random, load: Load) -> Iterator
 
         yield FaultOutcome("training double-forks", milliseconds())
         job_id = load.submit(client, "forks", load.spec("forks", 1, does="double_forks"))
-        job = client.wait(job_id, END_SECONDS)
+        job = client.job(job_id).wait(END_SECONDS, check=False)
         _expect(job.succeeded, f"the job that forks became {job.state.value}: {job.message}")
         left = testbed.execution_log.orphans(job_id)
         _expect(bool(left), "the job that forks left nothing to look for")
@@ -116,7 +116,7 @@ def misbehaving_runner(testbed: Testbed, random: Random, load: Load) -> Iterator
 
         yield FaultOutcome("training floods its output", milliseconds())
         job_id = load.submit(client, "floods", load.spec("floods", 1, does="floods"))
-        job = client.wait(job_id, END_SECONDS)
+        job = client.job(job_id).wait(END_SECONDS, check=False)
         _expect(job.succeeded, f"the job that floods became {job.state.value}: {job.message}")
 
 

@@ -1,1 +1,0 @@
-"""Handles of jobs, and what they return."""
