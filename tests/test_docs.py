@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 from markdown_it import MarkdownIt
 
-from ipulse.cli.command_list import COMMANDS, FORMER_GROUPS, GROUPS
+from ipulse.cli.command_list import COMMANDS, GROUPS
+from ipulse.deprecated import FORMER_GROUPS
 from ipulse_core.version import RELEASE
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ipulse.client import Client
+from ipulse.client import Connection
 from ipulse.stack.stack import Stack
 
 from .browser import Browser, open_browser
@@ -36,8 +36,8 @@ def stack_browser(stack: Stack) -> Iterator[Browser]:
 
 
 @pytest.fixture
-def client(stack: Stack) -> Iterator[Client]:
-    with Client(stack.url, token_file=stack.token_path) as made:
+def client(stack: Stack) -> Iterator[Connection]:
+    with Connection(stack.url, token_file=stack.token_path) as made:
         yield made
 
 

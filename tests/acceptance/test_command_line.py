@@ -19,7 +19,7 @@ import pytest
 import yaml
 
 from ipulse.cli.display.progress import PHASES
-from ipulse.client import Client
+from ipulse.client import Connection
 
 from .jobs import PATIENCE, older_runner, small_spec
 
@@ -91,15 +91,15 @@ class TestUp:
 
     def test_it_stops_cleanly_and_jobs_outlive_it(self, up: Any, home: Path) -> None:
         running, announced = up()
-        with Client(home=home) as client:
+        with Connection(home=home) as client:
             assert client.url == announced["url"]
             job = client.submit(small_spec())
-            assert client.wait(job.id, timeout=PATIENCE).succeeded
+            assert client.job(job.id).wait(timeout=PATIENCE, check=False).succeeded
         check_stop(running, announced, home, signal.SIGINT)
         running, announced = up()
-        with Client(home=home) as client:
-            assert [listed.id for listed in client.list()] == [job.id]
-            paths = client.download(job.id, home.parent / "again")
+        with Connection(home=home) as client:
+            assert [listed.id for listed in client.jobs()] == [job.id]
+            paths = client.job(job.id).download(home.parent / "again")
             assert "report.html" in {path.name for path in paths}
         check_stop(running, announced, home, signal.SIGTERM)
 

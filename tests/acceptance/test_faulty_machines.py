@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from ipulse.client import Client
+from ipulse.client import Connection
 from ipulse.stack.stack import Stack
 from tests.service.conditions import eventually
 
@@ -21,14 +21,14 @@ pytestmark = pytest.mark.verify
 JOBS = 4
 
 
-def names(client: Client) -> dict[str, str]:
+def names(client: Connection) -> dict[str, str]:
     """The names of the agents that are there, by process id."""
     found = [agent.name for agent in client.agents() if agent.state != "offline"]
     return {name.rpartition("-")[2]: name for name in found}
 
 
 @contextmanager
-def drained(client: Client, name: str) -> Iterator[None]:
+def drained(client: Connection, name: str) -> Iterator[None]:
     """An agent gets no new jobs."""
     client.drain_agent(name)
     try:
@@ -37,9 +37,9 @@ def drained(client: Client, name: str) -> Iterator[None]:
         client.resume_agent(name)
 
 
-def attempts(client: Client, job_id: str) -> list[dict[str, Any]]:
+def attempts(client: Connection, job_id: str) -> list[dict[str, Any]]:
     """The attempts of a job, which succeeds."""
-    job = client.wait(job_id, timeout=PATIENCE)
+    job = client.job(job_id).wait(timeout=PATIENCE, check=False)
     assert job.succeeded, job.message
     found: list[dict[str, Any]] = job.json["attempts"]
     return found
@@ -47,7 +47,7 @@ def attempts(client: Client, job_id: str) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize("fault", MACHINES)
 def test_a_fault_moves_the_jobs_until_it_is_gone(
-    stack: Stack, client: Client, tmp_path: Path, fault: str
+    stack: Stack, client: Connection, tmp_path: Path, fault: str
 ) -> None:
     # More than a lost job leaves free when its files are removed.
     variables = {"IPULSE_LEAST_FREE_BYTES": "2000000"}
@@ -66,7 +66,7 @@ def test_a_fault_moves_the_jobs_until_it_is_gone(
 
             with drained(client, good):
                 held = client.submit(small_spec(epochs=200)).id
-                until(client.watch(held), "metric", epoch=2)
+                until(client.job(held).watch(), "metric", epoch=2)
                 machine.cause(pid)
                 queued = client.submit(small_spec(seed=8)).id
                 eventually(shown, PATIENCE)

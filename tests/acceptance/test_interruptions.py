@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from ipulse.client import Client
+from ipulse.client import Connection
 from ipulse.stack.stack import Stack
 from ipulse_service.settings import Settings
 
@@ -48,11 +48,11 @@ def spec(tmp_path: Path, steps: int, step_ms: int) -> dict[str, Any]:
     return {"version": 1, "network": {"layers": [{"neurons": 4}]}, "metadata": metadata}
 
 
-def await_attempt(client: Client, job_id: str, number: int) -> None:
+def await_attempt(client: Connection, job_id: str, number: int) -> None:
     """Wait until an attempt runs; raise AssertionError if the job ends before."""
     end = time.monotonic() + PATIENCE
     while time.monotonic() < end:
-        job = client.get(job_id).json
+        job = client.job(job_id).json
         if job["state"] == "running" and job["attempts"][-1]["number"] >= number:
             return
         assert job["state"] not in ("failed", "succeeded", "cancelled"), job
@@ -60,23 +60,23 @@ def await_attempt(client: Client, job_id: str, number: int) -> None:
     raise AssertionError(f"attempt {number} of {job_id} did not begin: {job}")
 
 
-def reasons(client: Client, job_id: str) -> list[str]:
-    return [attempt["reason"] for attempt in client.get(job_id).json["attempts"]]
+def reasons(client: Connection, job_id: str) -> list[str]:
+    return [attempt["reason"] for attempt in client.job(job_id).json["attempts"]]
 
 
 def test_its_agent_is_stopped_again_and_again(stack: Stack, tmp_path: Path) -> None:
-    with Client(stack.url, token_file=stack.token_path) as client:
+    with Connection(stack.url, token_file=stack.token_path) as client:
         job = client.submit(spec(tmp_path, steps=2 * TIMES, step_ms=300))
         for number in range(1, TIMES + 1):
             await_attempt(client, job.id, number)
             stack.restart_agent()
-        ended = client.wait(job.id, timeout=PATIENCE)
+        ended = client.job(job.id).wait(timeout=PATIENCE, check=False)
         assert ended.succeeded, ended.json
         assert reasons(client, job.id) == [*["worker_stopped"] * TIMES, "completed"]
 
 
 def test_the_service_is_away_for_longer_than_a_lease(stack: Stack, tmp_path: Path) -> None:
-    with Client(stack.url, token_file=stack.token_path) as client:
+    with Connection(stack.url, token_file=stack.token_path) as client:
         job = client.submit(spec(tmp_path, steps=4, step_ms=1500))
         for number in range(1, TIMES + 1):
             await_attempt(client, job.id, number)
@@ -84,6 +84,6 @@ def test_the_service_is_away_for_longer_than_a_lease(stack: Stack, tmp_path: Pat
             os.kill(stack.processes["service"].pid, kind)
             time.sleep(LEASE_SECONDS + 2.0)
             stack.restart_service()
-        ended = client.wait(job.id, timeout=PATIENCE)
+        ended = client.job(job.id).wait(timeout=PATIENCE, check=False)
         assert ended.succeeded, ended.json
         assert set(reasons(client, job.id)[:-1]) == {"worker_stopped"}

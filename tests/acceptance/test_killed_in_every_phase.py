@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from ipulse.client import Client
+from ipulse.client import Connection
 from ipulse.stack.stack import Stack
 from ipulse_core.states import Phase
 
@@ -57,9 +57,9 @@ def test_nothing_differs(stack: Stack, home: Path) -> None:
             (orders / phase).touch()
     os.mkfifo(orders / "run")
     os.mkfifo(orders / "stopped")
-    with Client(stack.url, token_file=stack.token_path) as client:
+    with Connection(stack.url, token_file=stack.token_path) as client:
         job = client.submit(SPEC)
-        next(event for event in client.watch(job.id) if event.kind == "checkpoint")
+        next(event for event in client.job(job.id).watch() if event.kind == "checkpoint")
         # The order for the upload is of the runner after the next: "report" comes first.
         (orders / "upload").write_text(str(stack.processes["service"].pid))
         (orders / "run").write_text("")
@@ -67,25 +67,25 @@ def test_nothing_differs(stack: Stack, home: Path) -> None:
         os.kill(stack.processes["agent"].pid, signal.SIGKILL)
         os.kill(stack.processes["service"].pid, signal.SIGCONT)
         stack.restart_agent()
-        ended = client.wait(job.id, timeout=PATIENCE)
+        ended = client.job(job.id).wait(timeout=PATIENCE, check=False)
         assert ended.succeeded, ended.json
 
         reasons = [attempt["reason"] for attempt in ended.json["attempts"]]
         assert reasons == [*["runner_lost"] * len(phases), "worker_lost", "completed"]
         entered = {
             event.attempt: event.fields["phase"]
-            for event in client.watch(job.id)
+            for event in client.job(job.id).watch()
             if event.kind == "phase"
         }
         assert list(entered.values()) == [*phases, "report", "report"]
-        assert client.profile(job.id)["attempt"]["resumed_from_step"] > 0
+        assert client.job(job.id).profile().json["attempt"]["resumed_from_step"] > 0
 
-        undisturbed = client.wait(client.submit(SPEC).id, timeout=PATIENCE)
+        undisturbed = client.submit(SPEC).wait(timeout=PATIENCE, check=False)
         assert len(undisturbed.json["attempts"]) == 1
         assert digest(client, undisturbed.id) == digest(client, job.id)
 
 
-def digest(client: Client, job_id: str) -> str:
+def digest(client: Connection, job_id: str) -> str:
     """Return the digest of the weights."""
-    (actual,) = [file.sha256 for file in client.artifacts(job_id) if file.role == "weights"]
+    (actual,) = [file.sha256 for file in client.job(job_id).artifacts() if file.role == "weights"]
     return actual

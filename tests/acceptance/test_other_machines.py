@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from ipulse.client import Client
+from ipulse.client import Connection
 from ipulse.client.administration.resources import AgentStatus
 from ipulse.stack.stack import Stack
 from ipulse.stack.tls import self_signed
@@ -58,8 +58,8 @@ def stack(
 
 
 @pytest.fixture
-def client(stack: Stack) -> Iterator[Client]:
-    with Client(home=stack.home) as client:
+def client(stack: Stack) -> Iterator[Connection]:
+    with Connection(home=stack.home) as client:
         yield client
 
 
@@ -84,29 +84,29 @@ def agent_on(machine: OtherMachine, name: str, home: Path, line: list[str]) -> I
     assert process.returncode == 0
 
 
-def agents_of(client: Client, job_id: str) -> list[str]:
+def agents_of(client: Connection, job_id: str) -> list[str]:
     """The agents of a job's attempts, after checking that it succeeded, and exactly once."""
-    job = client.wait(job_id, timeout=PATIENCE)
+    job = client.job(job_id).wait(timeout=PATIENCE, check=False)
     assert job.state is JobState.SUCCEEDED
-    states = [JobState(event.json["state"]) for event in client.events(job_id, kinds=["state"])]
+    states = [JobState(event.json["state"]) for event in client.job(job_id).events(kinds=["state"])]
     assert [state for state in states if state.is_terminal] == [JobState.SUCCEEDED]
     attempts = job.json["attempts"]
     assert [attempt["reason"] == "completed" for attempt in attempts] == [
         *[False] * (len(attempts) - 1),
         True,
     ]
-    roles = {artifact.role for artifact in client.artifacts(job_id)}
+    roles = {artifact.role for artifact in client.job(job_id).artifacts()}
     assert {"metrics", "weights", "manifest"} <= roles
     return [attempt["agent"] for attempt in attempts]
 
 
-def agent_called(client: Client, name: str) -> AgentStatus:
+def agent_called(client: Connection, name: str) -> AgentStatus:
     [found] = [agent for agent in client.agents() if agent.name == name]
     return found
 
 
 def test_a_job_runs_at_another_address(
-    stack: Stack, client: Client, machines: list[OtherMachine], tmp_path: Path
+    stack: Stack, client: Connection, machines: list[OtherMachine], tmp_path: Path
 ) -> None:
     line = join_line(stack, machines[0], "--labels", "site=b")
     with agent_on(machines[0], "elsewhere", tmp_path / "a", line):
@@ -122,7 +122,7 @@ def test_a_job_runs_at_another_address(
 
 @pytest.mark.verify
 def test_a_cut_longer_than_a_lease_moves_the_job_to_another_machine(
-    stack: Stack, client: Client, machines: list[OtherMachine], tmp_path: Path
+    stack: Stack, client: Connection, machines: list[OtherMachine], tmp_path: Path
 ) -> None:
     first, second = machines
     with agent_on(first, "cut-off", tmp_path / "a", join_line(stack, first)):
@@ -142,7 +142,7 @@ def test_a_cut_longer_than_a_lease_moves_the_job_to_another_machine(
 
 @pytest.mark.verify
 def test_a_cut_while_an_agent_waits_delays_no_more_than_it_lasts(
-    stack: Stack, client: Client, machines: list[OtherMachine], tmp_path: Path
+    stack: Stack, client: Connection, machines: list[OtherMachine], tmp_path: Path
 ) -> None:
     machine = machines[0]
     with agent_on(machine, "waiting", tmp_path / "a", join_line(stack, machine)):
@@ -150,7 +150,7 @@ def test_a_cut_while_an_agent_waits_delays_no_more_than_it_lasts(
         try:
             job_id = submit(client, "completes")
             with pytest.raises(TimeoutError):
-                client.wait(job_id, timeout=LEASE_SECONDS + 2)
+                client.job(job_id).wait(timeout=LEASE_SECONDS + 2, check=False)
         finally:
             machine.mend()
         assert agents_of(client, job_id) == ["waiting"]
@@ -158,23 +158,23 @@ def test_a_cut_while_an_agent_waits_delays_no_more_than_it_lasts(
 
 @pytest.mark.verify
 def test_a_slow_link_that_is_cut_during_the_upload(
-    stack: Stack, client: Client, machines: list[OtherMachine], tmp_path: Path
+    stack: Stack, client: Connection, machines: list[OtherMachine], tmp_path: Path
 ) -> None:
     machine = machines[1]
     with agent_on(machine, "slow", tmp_path / "a", join_line(stack, machine)):
         machine.slow("4mbit")
         job_id = submit(client, "completes")  # its weights take six seconds
-        for event in client.watch(job_id):
+        for event in client.job(job_id).watch():
             if event.kind == "state" and event.json["state"] == "reporting":
                 break
         machine.cut()
-        eventually(lambda: client.get(job_id).state is JobState.QUEUED, PATIENCE)
+        eventually(lambda: client.job(job_id).state is JobState.QUEUED, PATIENCE)
         machine.mend()
         assert agents_of(client, job_id) == ["slow", "slow"]
 
 
 def test_a_drain_returns_the_job_and_a_resume_takes_it_again(
-    stack: Stack, client: Client, machines: list[OtherMachine], tmp_path: Path
+    stack: Stack, client: Connection, machines: list[OtherMachine], tmp_path: Path
 ) -> None:
     machine = machines[0]
     with agent_on(machine, "drained", tmp_path / "a", join_line(stack, machine)):
@@ -182,14 +182,14 @@ def test_a_drain_returns_the_job_and_a_resume_takes_it_again(
         runner = runner_of(client, job_id)
         client.drain_agent("drained", 0)
         assert runner.ends(PATIENCE)
-        eventually(lambda: client.get(job_id).state is JobState.QUEUED, PATIENCE)
+        eventually(lambda: client.job(job_id).state is JobState.QUEUED, PATIENCE)
         assert agent_called(client, "drained").state == "drained"
         client.resume_agent("drained")
         assert agents_of(client, job_id) == ["drained", "drained"]
 
 
 def test_a_removed_agent_ends(
-    stack: Stack, client: Client, machines: list[OtherMachine], tmp_path: Path
+    stack: Stack, client: Connection, machines: list[OtherMachine], tmp_path: Path
 ) -> None:
     machine = machines[0]
     line = join_line(stack, machine)

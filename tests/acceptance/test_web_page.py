@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from selenium.webdriver.common.action_chains import ActionChains
 
-from ipulse.client import Client
+from ipulse.client import Connection
 from ipulse.stack.stack import Stack
 
 from .browser import Browser
@@ -87,7 +87,7 @@ def test_a_token_is_traded_for_a_session_that_all_tabs_have(browser: Browser, st
     assert browser.complaints() == []
 
 
-def test_a_link_with_a_code_signs_in(browser: Browser, client: Client) -> None:
+def test_a_link_with_a_code_signs_in(browser: Browser, client: Connection) -> None:
     browser.driver.delete_all_cookies()
     code = client.create_sign_in_code()
     browser.open(f"/login?to=/new#code={code}")
@@ -116,7 +116,7 @@ def test_a_wrong_spec_is_refused_with_its_places(signed_in: Browser) -> None:
     assert signed_in.complaints() == []
 
 
-def test_from_a_spec_to_its_report(signed_in: Browser, client: Client) -> None:
+def test_from_a_spec_to_its_report(signed_in: Browser, client: Connection) -> None:
     name = "<b>seen</b> & submitted"
     signed_in.open("/new")
     signed_in.write_spec({**small_spec(epochs=1), "name": name})
@@ -130,7 +130,7 @@ def test_from_a_spec_to_its_report(signed_in: Browser, client: Client) -> None:
     signed_in.until(lambda: [title.text for title in signed_in.all("figure h3")] == titles)
     # The held-out accuracy of a single epoch is a point, and no line.
     signed_in.until(lambda: signed_in.driver.execute_script(PIXELS, "--s1") > 0)
-    accuracy = client.get(job_id).json["summary"]["test_accuracy"]
+    accuracy = client.job(job_id).json["summary"]["test_accuracy"]
     signed_in.until(lambda: f"{100 * accuracy:.1f} %" in signed_in.text(".figures"))
     for tab, place in TABS.items():
         signed_in.press(tab)
@@ -150,7 +150,7 @@ def test_from_a_spec_to_its_report(signed_in: Browser, client: Client) -> None:
 
 
 def test_a_token_that_is_revoked_costs_nothing_that_was_written(
-    browser: Browser, client: Client, stack: Stack
+    browser: Browser, client: Connection, stack: Stack
 ) -> None:
     token = client.create_token("tab", "user", 3600)
     browser.driver.delete_all_cookies()
@@ -170,7 +170,7 @@ def test_a_token_that_is_revoked_costs_nothing_that_was_written(
     assert browser.complaints() == []
 
 
-def test_a_job_is_cancelled_and_deleted(signed_in: Browser, client: Client) -> None:
+def test_a_job_is_cancelled_and_deleted(signed_in: Browser, client: Connection) -> None:
     job = client.submit({**small_spec(), "training": {"epochs": 10_000}})
     signed_in.open("/")
     signed_in.until(lambda: signed_in.text("h1") == "Jobs")
@@ -186,7 +186,7 @@ def test_a_job_is_cancelled_and_deleted(signed_in: Browser, client: Client) -> N
     signed_in.connect(True)
     signed_in.until(lambda: "does not answer" not in signed_in.text("main"))
     signed_in.hold("Pause")
-    client.pause(job.id)
+    client.job(job.id).pause()
     signed_in.until(lambda: signed_in.text(".chip") == "paused")
     ActionChains(signed_in.driver).release().perform()
     signed_in.choose("Cancel")
@@ -195,5 +195,5 @@ def test_a_job_is_cancelled_and_deleted(signed_in: Browser, client: Client) -> N
     signed_in.choose("Delete")
     signed_in.until(lambda: signed_in.find("dialog .danger")).click()
     signed_in.until(lambda: signed_in.text("h1") == "Jobs")
-    signed_in.until(lambda: job.id not in {listed.id for listed in client.list()})
+    signed_in.until(lambda: job.id not in {listed.id for listed in client.jobs()})
     assert signed_in.complaints() == []

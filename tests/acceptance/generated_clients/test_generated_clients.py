@@ -11,7 +11,7 @@ from typing import Any
 import httpx
 import pytest
 
-from ipulse.client import Client
+from ipulse.client import Connection
 from ipulse.stack.stack import Stack
 from ipulse_core.messages import PROTOCOL
 
@@ -56,16 +56,16 @@ def environment(stack: Stack, folder: Path) -> dict[str, object]:
     }
 
 
-def check_results(client: Client, printed: str, folder: Path) -> None:
+def check_results(client: Connection, printed: str, folder: Path) -> None:
     jobs: dict[str, Any] = json.loads(printed.splitlines()[-1])
-    trained = client.get(jobs["trained"])
+    trained = client.job(jobs["trained"])
     assert trained.succeeded
-    artifacts = client.artifacts(trained.id)
+    artifacts = client.job(trained.id).artifacts()
     assert {"weights", "report", "manifest"} <= {artifact.role for artifact in artifacts}
     for artifact in artifacts:
         content = (folder / artifact.name).read_bytes()
         assert hashlib.sha256(content).hexdigest() == artifact.sha256
-    assert client.get(jobs["uploaded"]).reason == "diverged"
+    assert client.job(jobs["uploaded"]).reason == "diverged"
     uploaded = (folder / "uploaded" / "upload.log").read_bytes()
     assert uploaded == b"uploaded by a generated client"
 
@@ -80,7 +80,7 @@ def typescript_program(generators: Generators, name: str, folder: Path) -> Path:
 
 
 def test_openapi_python_client(
-    generators: Generators, stack: Stack, client: Client, document: Path, tmp_path: Path
+    generators: Generators, stack: Stack, client: Connection, document: Path, tmp_path: Path
 ) -> None:
     options = ("--path", document, "--output-path", tmp_path / "generated", "--meta", "none")
     printed = generators.run("openapi-python-client", "generate", *options, "--fail-on-warning")
@@ -96,7 +96,7 @@ def test_openapi_python_client(
 
 
 def test_hey_api(
-    generators: Generators, stack: Stack, client: Client, document: Path, tmp_path: Path
+    generators: Generators, stack: Stack, client: Connection, document: Path, tmp_path: Path
 ) -> None:
     paths = {"OPENAPI": document, "OUTPUT": tmp_path / "generated"}
     printed = generators.run("openapi-ts", folder=HERE, **paths)
@@ -108,7 +108,7 @@ def test_hey_api(
 
 
 def test_openapi_typescript(
-    generators: Generators, stack: Stack, client: Client, document: Path, tmp_path: Path
+    generators: Generators, stack: Stack, client: Connection, document: Path, tmp_path: Path
 ) -> None:
     # A field with a default may be left out.
     options = ("--default-non-nullable", "false", "--output", tmp_path / "generated" / "schema.ts")

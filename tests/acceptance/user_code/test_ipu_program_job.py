@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from ipulse.client import Client
+from ipulse.client import Connection
 from ipulse.stack.stack import Stack
 from tests.acceptance.user_code.sandbox import sandbox_problem
 from tests.acceptance.user_code.test_program_job import PROGRAM, SECONDS, VERTEX, spec
@@ -22,7 +22,7 @@ pytestmark = [
 
 
 @pytest.fixture
-def coder(stack: Stack, tmp_path: Path) -> Iterator[Client]:
+def coder(stack: Stack, tmp_path: Path) -> Iterator[Connection]:
     """A client that may submit code, of a stack with an agent for IPUs over Fabric."""
     sdk = make_sdk(tmp_path / "sdk")
     with socket.create_server(("127.0.0.1", 0)) as controller:
@@ -35,25 +35,25 @@ def coder(stack: Stack, tmp_path: Path) -> Iterator[Client]:
             "PATH": f"{sdk / 'bin'}:{os.environ['PATH']}",
         }
         with stack.more_agent("ipu-agent", variables):
-            with Client(stack.url, token_file=stack.token_path) as owner:
+            with Connection(stack.url, token_file=stack.token_path) as owner:
                 token = owner.create_token("ipu coder", "user", 3600, submit_code=True)
-            with Client(stack.url, token.secret) as made:
+            with Connection(stack.url, token.secret) as made:
                 yield made
 
 
-def test_a_program_runs_on_the_ipus_of_an_agent(coder: Client, tmp_path: Path) -> None:
+def test_a_program_runs_on_the_ipus_of_an_agent(coder: Connection, tmp_path: Path) -> None:
     folder = tmp_path / "program"
     folder.mkdir()
     (folder / "main.cpp").write_text(PROGRAM)
     (folder / "vertices.cpp").write_text(VERTEX)
     device = {"kind": "ipu", "ipus": 1, "engine_options": {"autoReport.all": "true"}}
     job = coder.submit(spec(coder.push_program(folder), device=device))
-    ended = coder.wait(job.id, SECONDS)
+    ended = coder.job(job.id).wait(SECONDS, check=False)
     assert ended.state == "succeeded", ended.message
-    names = {artifact.name: artifact.role for artifact in coder.artifacts(job.id)}
+    names = {artifact.name: artifact.role for artifact in coder.job(job.id).artifacts()}
     assert names["profile.pop"] == "poplar_profile"
     assert names["result.txt"] == "output"
     assert {"report.html", "manifest.json"} <= set(names)
-    lines = [event.fields["message"] for event in coder.events(job.id) if event.kind == "log"]
+    lines = [event.fields["message"] for event in coder.job(job.id).events() if event.kind == "log"]
     assert f"compiles with {VERSION}" in lines
     assert "ran" in lines

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from ipulse.client import Client
+from ipulse.client import Connection
 from ipulse.stack.stack import Stack
 from ipulse_core.errors import InvalidInput, NotPermitted
 from tests.acceptance.user_code.sandbox import sandbox_problem
@@ -20,11 +20,11 @@ requires_bubblewrap = pytest.mark.skipif(bool(sandbox_problem()), reason=sandbox
 
 
 @pytest.fixture(scope="module")
-def coder(stack: Stack) -> Iterator[Client]:
+def coder(stack: Stack) -> Iterator[Connection]:
     """A client with a token that may submit code."""
-    with Client(stack.url, token_file=stack.token_path) as owner:
+    with Connection(stack.url, token_file=stack.token_path) as owner:
         token = owner.create_token("op coder", "user", 3600, submit_code=True)
-    with Client(stack.url, token.secret) as made:
+    with Connection(stack.url, token.secret) as made:
         yield made
 
 
@@ -41,7 +41,7 @@ def spec(reference: str, neurons: int = 16, **changes: Any) -> dict[str, Any]:
 
 
 def test_only_a_token_with_the_right_pushes_and_names_ops(
-    client: Client, coder: Client, tmp_path: Path
+    client: Connection, coder: Connection, tmp_path: Path
 ) -> None:
     folder = project(tmp_path / "op")
     with pytest.raises(NotPermitted, match="submit-code"):
@@ -57,14 +57,14 @@ def test_only_a_token_with_the_right_pushes_and_names_ops(
 
 
 @requires_bubblewrap
-def test_a_network_with_the_op_is_trained(coder: Client, tmp_path: Path) -> None:
+def test_a_network_with_the_op_is_trained(coder: Connection, tmp_path: Path) -> None:
     op = coder.push_op(project(tmp_path / "op"))
     job = coder.submit(spec(op.reference))
-    ended = coder.wait(job.id, SECONDS)
+    ended = coder.job(job.id).wait(SECONDS, check=False)
     assert ended.state == "succeeded", ended.message
     summary = ended.summary or {}
     assert summary["test_accuracy"] > 0.15  # guessing gives 0.1
-    names = {artifact.name for artifact in coder.artifacts(job.id)}
+    names = {artifact.name for artifact in coder.job(job.id).artifacts()}
     assert {"report.html", "weights.npz", "manifest.json"} <= names
     # The op may go: the job keeps the package that it used.
     coder.delete_op(op.reference)
@@ -75,42 +75,46 @@ def test_a_network_with_the_op_is_trained(coder: Client, tmp_path: Path) -> None
 
 @requires_bubblewrap
 @pytest.mark.verify
-def test_a_network_with_the_op_is_trained_on_the_emulator(coder: Client, tmp_path: Path) -> None:
+def test_a_network_with_the_op_is_trained_on_the_emulator(
+    coder: Connection, tmp_path: Path
+) -> None:
     op = coder.push_op(project(tmp_path / "op"))
     document = spec(op.reference)
     document["data"].update(steps=8, samples=96)
     document["training"] = {"epochs": 1, "batch_size": 16}
     document["device"] = {"kind": "emulator", "tiles": 4}
     job = coder.submit(document)
-    ended = coder.wait(job.id, SECONDS)
+    ended = coder.job(job.id).wait(SECONDS, check=False)
     assert ended.state == "succeeded", ended.message
-    assert "report.html" in {artifact.name for artifact in coder.artifacts(job.id)}
+    assert "report.html" in {artifact.name for artifact in coder.job(job.id).artifacts()}
 
 
 @requires_bubblewrap
 @pytest.mark.verify
-def test_a_paused_training_resumes_with_its_op(coder: Client, tmp_path: Path) -> None:
+def test_a_paused_training_resumes_with_its_op(coder: Connection, tmp_path: Path) -> None:
     op = coder.push_op(project(tmp_path / "op"))
     document = spec(op.reference)
     document["training"] = {"epochs": 20, "checkpoint_epochs": 1}
     job = coder.submit(document)
     is_paused = False
-    for event in coder.watch(job.id):
+    for event in coder.job(job.id).watch():
         if event.kind == "checkpoint" and not is_paused:
-            coder.pause(job.id)
+            coder.job(job.id).pause()
             is_paused = True
         elif event.kind == "state" and event.fields["state"] == "paused":
             break
-    coder.resume(job.id)
-    ended = coder.wait(job.id, SECONDS)
+    coder.job(job.id).resume()
+    ended = coder.job(job.id).wait(SECONDS, check=False)
     assert ended.state == "succeeded", ended.message
-    lines = [event.fields["message"] for event in coder.events(job.id, kinds=["log"])]
+    lines = [event.fields["message"] for event in coder.job(job.id).events(kinds=["log"])]
     assert any("resumed from the checkpoint" in line for line in lines)
 
 
 @requires_bubblewrap
 @pytest.mark.verify
-def test_an_op_reads_no_token_of_the_worker(stack: Stack, coder: Client, tmp_path: Path) -> None:
+def test_an_op_reads_no_token_of_the_worker(
+    stack: Stack, coder: Connection, tmp_path: Path
+) -> None:
     secret = stack.token_path.read_text().strip()
     folder = project(tmp_path / "op", kernel=None)
     text = (folder / "reference.py").read_text()
@@ -122,8 +126,8 @@ def test_an_op_reads_no_token_of_the_worker(stack: Stack, coder: Client, tmp_pat
     )
     (folder / "reference.py").write_text(text.replace("import json\n", f"import json\n{looks}"))
     job = coder.submit(spec(coder.push_op(folder).reference))
-    ended = coder.wait(job.id, SECONDS)
+    ended = coder.job(job.id).wait(SECONDS, check=False)
     assert ended.state == "succeeded", ended.message
-    log = "\n".join(e.fields["message"] for e in coder.events(job.id) if e.kind == "log")
+    log = "\n".join(e.fields["message"] for e in coder.job(job.id).events() if e.kind == "log")
     assert "FileNotFoundError" in log
     assert secret not in log

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from ipulse.client import Client
+from ipulse.client import Connection
 from ipulse.stack.stack import Stack
 from ipulse_core.errors import InvalidInput, NotPermitted
 from tests.acceptance.user_code.sandbox import sandbox_problem
@@ -55,11 +55,11 @@ public:
 
 
 @pytest.fixture(scope="module")
-def coder(stack: Stack) -> Iterator[Client]:
+def coder(stack: Stack) -> Iterator[Connection]:
     """A client with a token that may submit code."""
-    with Client(stack.url, token_file=stack.token_path) as owner:
+    with Connection(stack.url, token_file=stack.token_path) as owner:
         token = owner.create_token("coder", "user", 3600, submit_code=True)
-    with Client(stack.url, token.secret) as made:
+    with Connection(stack.url, token.secret) as made:
         yield made
 
 
@@ -83,7 +83,9 @@ def spec(package: str, **changes: Any) -> dict[str, Any]:
     }
 
 
-def test_a_token_without_the_right_is_refused(client: Client, coder: Client, folder: Path) -> None:
+def test_a_token_without_the_right_is_refused(
+    client: Connection, coder: Connection, folder: Path
+) -> None:
     with pytest.raises(NotPermitted, match="submit-code"):
         client.push_program(folder)
     package = coder.push_program(folder)
@@ -94,17 +96,19 @@ def test_a_token_without_the_right_is_refused(client: Client, coder: Client, fol
 
 
 @requires_bubblewrap
-def test_a_program_runs_and_leaves_its_files(coder: Client, folder: Path, tmp_path: Path) -> None:
+def test_a_program_runs_and_leaves_its_files(
+    coder: Connection, folder: Path, tmp_path: Path
+) -> None:
     job = coder.submit(spec(coder.push_program(folder), arguments=["somebody"]))
-    ended = coder.wait(job.id, SECONDS)
+    ended = coder.job(job.id).wait(SECONDS, check=False)
     assert ended.state == "succeeded", ended.message
-    names = {artifact.name: artifact.role for artifact in coder.artifacts(job.id)}
+    names = {artifact.name: artifact.role for artifact in coder.job(job.id).artifacts()}
     assert names["result.txt"] == "output"
     assert "main.cpp" not in names  # as it was sent
     assert {"poplar_profile.json", "report.html", "manifest.json"} <= set(names)
-    coder.download(job.id, tmp_path / "results")
+    coder.job(job.id).download(tmp_path / "results")
     assert (tmp_path / "results" / "result.txt").read_text() == "written by somebody"
-    lines = [event.fields["message"] for event in coder.events(job.id) if event.kind == "log"]
+    lines = [event.fields["message"] for event in coder.job(job.id).events() if event.kind == "log"]
     assert "ran" in lines
     assert (ended.summary or {})["emulated_cycles"] > 0
 
@@ -127,7 +131,7 @@ FAILURES = {
 @pytest.mark.parametrize("name", ["compiler", *(n for n in FAILURES if n != "compiler")])
 @pytest.mark.verify
 def test_a_program_that_fails_says_why(
-    stack: Stack, coder: Client, folder: Path, name: str
+    stack: Stack, coder: Connection, folder: Path, name: str
 ) -> None:
     (folder / "broken.cpp").write_text("int main() { return nothing; }")
     (folder / "endless.cpp").write_text("int main() { for (;;) ; }")
@@ -139,12 +143,12 @@ def test_a_program_that_fails_says_why(
     (folder / "curious.cpp").write_text(f'#include "{token}"\nint main() {{}}')
     changes, reason, words = FAILURES[name]
     job = coder.submit(spec(coder.push_program(folder), **changes))
-    ended = coder.wait(job.id, SECONDS)
+    ended = coder.job(job.id).wait(SECONDS, check=False)
     assert (ended.state, ended.reason) == ("failed", reason), ended.message
     assert words in ended.message
     log = "\n".join(
-        event.fields["message"] for event in coder.events(job.id) if event.kind == "log"
+        event.fields["message"] for event in coder.job(job.id).events() if event.kind == "log"
     )
     assert token.read_text().strip() not in log
     if name == "status":  # what it left is stored all the same
-        assert "result.txt" in {artifact.name for artifact in coder.artifacts(job.id)}
+        assert "result.txt" in {artifact.name for artifact in coder.job(job.id).artifacts()}

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from ipulse.client import Client
+from ipulse.client import Connection
 from tests.acceptance.browser import Browser, open_browser
 from tests.ipulse.live_service import Agent, LiveService
 
@@ -25,8 +25,8 @@ def agent(service: LiveService) -> Iterator[Agent]:
 
 
 @pytest.fixture
-def client(service: LiveService) -> Iterator[Client]:
-    with Client(service.url, service.token) as made:
+def client(service: LiveService) -> Iterator[Connection]:
+    with Connection(service.url, service.token) as made:
         yield made
 
 

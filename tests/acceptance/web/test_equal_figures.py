@@ -15,7 +15,7 @@ from selenium.webdriver.common.by import By
 
 import ipulse
 from ipulse.cli.display.progress import duration as cli_duration
-from ipulse.client import Client
+from ipulse.client import Connection
 from ipulse.stack.stack import Stack
 from ipulse_worker.runner.report.quantities import duration
 from tests.acceptance.browser import Browser
@@ -38,8 +38,8 @@ Curves = dict[str, list[float]]
 
 @pytest.fixture(scope="module")
 def job_id(stack: Stack) -> str:
-    with Client(stack.url, token_file=stack.token_path) as client:
-        job = client.wait(client.submit({**small_spec(EPOCHS), "name": "equal"}).id)
+    with Connection(stack.url, token_file=stack.token_path) as client:
+        job = client.submit({**small_spec(EPOCHS), "name": "equal"}).wait(check=False)
     assert job.state.value == "succeeded", job.message
     return job.id
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from ipulse.client import Client
+from ipulse.client import Connection
 from tests.acceptance.browser import OVERFLOW, Browser
 from tests.ipulse.live_service import Agent, Attempt
 
@@ -72,7 +72,7 @@ def in_percent(share: float) -> str:
 
 
 def test_a_shown_test_accuracy_is_never_one_of_training(
-    browser: Browser, client: Client, agent: Agent
+    browser: Browser, client: Connection, agent: Agent
 ) -> None:
     """In the list and in the head of the job, at each of its events."""
     job = client.submit(SPEC)
@@ -106,7 +106,7 @@ def test_a_shown_test_accuracy_is_never_one_of_training(
 
 
 def test_curves_have_a_series_for_each_scope(
-    browser: Browser, client: Client, agent: Agent
+    browser: Browser, client: Connection, agent: Agent
 ) -> None:
     job = client.submit(SPEC)
     attempt = agent.claim(job.id)
@@ -127,7 +127,7 @@ def test_curves_have_a_series_for_each_scope(
 
 
 def test_a_validation_part_has_figures_of_its_own(
-    browser: Browser, client: Client, agent: Agent
+    browser: Browser, client: Connection, agent: Agent
 ) -> None:
     job = client.submit({**SPEC, "data": {"kind": "digits", "validation": 0.2}})
     attempt = agent.claim(job.id)
@@ -149,7 +149,7 @@ def test_a_validation_part_has_figures_of_its_own(
 
 
 def test_progress_names_the_steps_before_the_training(
-    browser: Browser, client: Client, agent: Agent
+    browser: Browser, client: Connection, agent: Agent
 ) -> None:
     job = client.submit(SPEC)
     browser.open(f"/jobs/{job.id}")
@@ -177,7 +177,7 @@ def test_progress_names_the_steps_before_the_training(
 
 
 def test_no_view_of_a_phone_scrolls_sideways(
-    browser: Browser, client: Client, agent: Agent, tmp_path: Path
+    browser: Browser, client: Connection, agent: Agent, tmp_path: Path
 ) -> None:
     job = client.submit({**SPEC, "name": "a-name-" * 18})
     attempt = agent.claim(job.id)

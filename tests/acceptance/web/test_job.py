@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from selenium.webdriver.common.keys import Keys
 
-from ipulse.client import Client
+from ipulse.client import Connection
 from tests.acceptance.browser import OVERFLOW, Browser
 from tests.ipulse.live_service import Agent, Attempt
 from tests.worker.runner.report.tile_documents import document
@@ -42,14 +42,14 @@ def log(message: str, level: str = "info") -> dict[str, Any]:
     return {"kind": "log", "message": message, "level": level, "stream": "runner"}
 
 
-def begin(client: Client, agent: Agent, *phases: str) -> Attempt:
+def begin(client: Connection, agent: Agent, *phases: str) -> Attempt:
     attempt = agent.claim(client.submit(SPEC).id)
     attempt.report(*({"kind": "phase", "phase": phase} for phase in phases))
     return attempt
 
 
-def job_of(client: Client) -> str:
-    return next(iter(client.list())).id
+def job_of(client: Connection) -> str:
+    return next(iter(client.jobs())).id
 
 
 def outcomes(browser: Browser) -> list[str]:
@@ -58,7 +58,7 @@ def outcomes(browser: Browser) -> list[str]:
     ]
 
 
-def test_a_failed_job_says_what_to_do(browser: Browser, client: Client, agent: Agent) -> None:
+def test_a_failed_job_says_what_to_do(browser: Browser, client: Connection, agent: Agent) -> None:
     attempt = begin(client, agent, "prepare", "compile", "acquire", "run")
     attempt.report(*(log(f"line {number}") for number in range(40)), log("no memory", "error"))
     attempt.finish("out_of_memory", "The worker does not have enough memory.")
@@ -75,7 +75,7 @@ def test_a_failed_job_says_what_to_do(browser: Browser, client: Client, agent: A
 
 
 def test_a_long_log_is_searched_without_a_node_for_each_line(
-    browser: Browser, client: Client, agent: Agent
+    browser: Browser, client: Connection, agent: Agent
 ) -> None:
     attempt = begin(client, agent, "prepare")
     for first in range(0, LINES, 500):
@@ -105,13 +105,13 @@ def test_a_long_log_is_searched_without_a_node_for_each_line(
     assert browser.complaints() == []
 
 
-def test_one_action_is_the_main_one(browser: Browser, client: Client, agent: Agent) -> None:
+def test_one_action_is_the_main_one(browser: Browser, client: Connection, agent: Agent) -> None:
     attempt = begin(client, agent, "prepare", "compile", "acquire", "run")
     job_id = job_of(client)
     browser.open(f"/jobs/{job_id}")
     browser.until(lambda: browser.text(".head .primary") == "Stop and keep")
     browser.press("Pause")
-    browser.until(lambda: client.get(job_id).state == "pausing")
+    browser.until(lambda: client.job(job_id).state == "pausing")
     attempt.report({"kind": "checkpoint", "path": "checkpoint.npz", "epoch": 2, "step": 20})
     attempt.finish("cancelled_by_user", "Paused.")
     browser.until(lambda: "Paused" in browser.text(".outcome h2"))
@@ -119,14 +119,16 @@ def test_one_action_is_the_main_one(browser: Browser, client: Client, agent: Age
     browser.until(lambda: outcomes(browser)[3] == "paused")
     assert browser.text(".head .primary") == "Resume"
     browser.press("Resume")
-    browser.until(lambda: client.get(job_id).state in ("queued", "preparing"))
-    client.cancel(job_id)
+    browser.until(lambda: client.job(job_id).state in ("queued", "preparing"))
+    client.job(job_id).cancel()
     browser.find(".chip.cancelled")
     browser.press("Jobs")
     assert browser.complaints() == []
 
 
-def test_files_are_previewed(browser: Browser, client: Client, agent: Agent, tmp_path: Any) -> None:
+def test_files_are_previewed(
+    browser: Browser, client: Connection, agent: Agent, tmp_path: Any
+) -> None:
     attempt = begin(client, agent, "prepare", "compile", "acquire", "run", "report")
     path = tmp_path / "weights.npz"
     np.savez(path, layer_1=np.array([[-1.5, 0.5], [2.25, 0.75]], np.float32), empty=np.zeros(0))
@@ -159,7 +161,7 @@ def test_files_are_previewed(browser: Browser, client: Client, agent: Agent, tmp
     assert browser.complaints() == []
 
 
-def test_a_profile_of_tiles_is_shown(browser: Browser, client: Client, agent: Agent) -> None:
+def test_a_profile_of_tiles_is_shown(browser: Browser, client: Connection, agent: Agent) -> None:
     attempt = begin(client, agent, "prepare", "compile", "acquire", "run", "report")
     attempt.store("poplar_profile.json", "poplar_profile", json.dumps(document()).encode())
     attempt.store("profile.json", "profile", json.dumps(PROFILE).encode())
@@ -173,7 +175,7 @@ def test_a_profile_of_tiles_is_shown(browser: Browser, client: Client, agent: Ag
     assert browser.complaints() == []
 
 
-def test_latest_and_beginnings_of_ids_are_addresses(browser: Browser, client: Client) -> None:
+def test_latest_and_beginnings_of_ids_are_addresses(browser: Browser, client: Connection) -> None:
     job_id = client.submit({**SPEC, "name": "newest"}).id
     for short in ("latest", job_id[4:12], job_id[:12]):
         browser.open(f"/jobs/{short}/config")
@@ -185,11 +187,11 @@ def test_latest_and_beginnings_of_ids_are_addresses(browser: Browser, client: Cl
     browser.press("All settings")
     browser.until(lambda: "surrogate" in browser.text(".yaml"))
     assert browser.driver.current_url.endswith("view=all")
-    client.cancel(job_id)
+    client.job(job_id).cancel()
 
 
 def test_pages_that_were_left_hold_no_connection(
-    browser: Browser, client: Client, agent: Agent
+    browser: Browser, client: Connection, agent: Agent
 ) -> None:
     """A browser has six connections to a service, and waits a minute for one that is held."""
     attempt = begin(client, agent, "prepare")
@@ -203,16 +205,16 @@ def test_pages_that_were_left_hold_no_connection(
         browser.open("/jobs")
         browser.until(lambda: browser.all("tbody tr"))
         assert time.monotonic() - begun < 40
-    client.cancel(job_id)
+    client.job(job_id).cancel()
 
 
 @pytest.mark.verify
-def test_every_tab_of_every_state_fits_a_phone(browser: Browser, client: Client) -> None:
+def test_every_tab_of_every_state_fits_a_phone(browser: Browser, client: Connection) -> None:
     narrow = {"width": 360, "height": 800, "deviceScaleFactor": 1, "mobile": True}
     browser.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", narrow)
     tabs = ("", "metrics", "spikes", "layers", "profile", "log", "attempts", "config", "files")
     try:
-        for job in list(client.list())[:3]:
+        for job in list(client.jobs())[:3]:
             for tab in tabs:
                 browser.open(f"/jobs/{job.id}/{tab}".rstrip("/"))
                 browser.until(lambda: not browser.all(".skeleton") and browser.all(".tabs"))

@@ -10,7 +10,7 @@ from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.remote.webelement import WebElement
 from selenium.webdriver.support.ui import Select
 
-from ipulse.client import Client
+from ipulse.client import Connection
 from tests.acceptance.browser import Browser
 from tests.service.datasets.files import spikes
 
@@ -66,7 +66,7 @@ def field(browser: Browser, words: str) -> WebElement:
     return browser.until(lambda: browser.driver.find_element(By.XPATH, path))
 
 
-def test_every_example_is_valid(browser: Browser, client: Client, tmp_path: Path) -> None:
+def test_every_example_is_valid(browser: Browser, client: Connection, tmp_path: Path) -> None:
     (tmp_path / "mine.npz").write_bytes(spikes(samples=40, steps=10, channels=8))
     client.push_dataset(tmp_path / "mine.npz", "mine")  # as an example says
     browser.open("/new")
@@ -119,7 +119,9 @@ def test_the_form_keeps_comments(browser: Browser) -> None:
     ready(browser)
 
 
-def test_a_draft_survives_a_reload_and_is_submitted_once(browser: Browser, client: Client) -> None:
+def test_a_draft_survives_a_reload_and_is_submitted_once(
+    browser: Browser, client: Connection
+) -> None:
     browser.open("/new")
     write(browser, SPEC.replace("first", "my draft"))
     ready(browser)
@@ -128,13 +130,13 @@ def test_a_draft_survives_a_reload_and_is_submitted_once(browser: Browser, clien
     ready(browser)
     browser.press("Submit")
     browser.until(lambda: browser.text("h1") == "my draft")
-    assert [job.json["name"] for job in client.list()].count("my draft") == 1
+    assert [job.json["name"] for job in client.jobs()].count("my draft") == 1
     browser.open("/new")
     browser.until(lambda: text(browser) and "my draft" not in text(browser))
     assert browser.complaints() == []
 
 
-def test_a_clone_has_what_its_parent_set(browser: Browser, client: Client) -> None:
+def test_a_clone_has_what_its_parent_set(browser: Browser, client: Connection) -> None:
     parent = client.submit(
         {"version": 1, "name": "parent", "network": {"layers": [{"neurons": 9}]}, "seed": 5}
     )
@@ -158,7 +160,7 @@ def test_fields_are_completed_from_the_schema(browser: Browser) -> None:
     assert first.text.startswith("batch_size")
 
 
-def test_a_job_is_submitted_by_keyboard_alone(browser: Browser, client: Client) -> None:
+def test_a_job_is_submitted_by_keyboard_alone(browser: Browser, client: Connection) -> None:
     browser.open("/new")
     write(browser, SPEC.replace("first", "by keys"))
     ready(browser)
@@ -171,4 +173,4 @@ def test_a_job_is_submitted_by_keyboard_alone(browser: Browser, client: Client) 
     assert focused.value_of_css_property("outline-style") == "solid"
     focused.send_keys(Keys.ENTER)
     browser.until(lambda: browser.text("h1") == "by keys")
-    assert "by keys" in {job.json["name"] for job in client.list()}
+    assert "by keys" in {job.json["name"] for job in client.jobs()}

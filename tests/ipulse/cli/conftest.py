@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from ipulse.cli import main
-from ipulse.client import Client
+from ipulse.client import Connection
 from tests.ipulse.live_service import ROOT, Agent, LiveService
 
 SPEC: dict[str, Any] = {"version": 1, "name": "small", "network": {"layers": [{"neurons": 8}]}}
@@ -101,8 +101,8 @@ def run(service: LiveService, offline: Run) -> Run:
 
 
 @pytest.fixture
-def client(service: LiveService) -> Iterator[Client]:
-    with Client(service.url, service.token) as made:
+def client(service: LiveService) -> Iterator[Connection]:
+    with Connection(service.url, service.token) as made:
         yield made
 
 

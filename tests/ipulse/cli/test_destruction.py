@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from ipulse.cli.command_list import COMMANDS, GROUPS
-from ipulse.client import Client
+from ipulse.client import Connection
 from ipulse_core.states import JobState
 from tests.ipulse.cli.conftest import SPEC, Run
 
@@ -77,11 +77,11 @@ def test_no_command_that_destroys_is_without_its_question() -> None:
             assert "confirm" in Path(inspect.getfile(inspect.unwrap(command))).read_text("utf-8")
 
 
-def ended_job(client: Client) -> str:
-    return client.cancel(client.submit(SPEC).id).id
+def ended_job(client: Connection) -> str:
+    return client.submit(SPEC).cancel().id
 
 
-def test_a_job_stays(run: Run, client: Client) -> None:
+def test_a_job_stays(run: Run, client: Connection) -> None:
     job_id, other = ended_job(client), ended_job(client)
     refused = run("delete", job_id)
     assert (refused.code, refused.out) == (2, "")
@@ -91,21 +91,21 @@ def test_a_job_stays(run: Run, client: Client) -> None:
     assert job_id in several.err
     assert other in several.err
     assert run("delete", "-q", f"id:{job_id}").code == 2
-    assert {client.get(each).state for each in (job_id, other)} == {JobState.CANCELLED}
+    assert {client.job(each).state for each in (job_id, other)} == {JobState.CANCELLED}
     assert run("delete", job_id, other, "--yes").code == 0
     assert run("status", job_id).code == 3
 
 
-def test_of_several_jobs_none_is_deleted_while_one_is_open(run: Run, client: Client) -> None:
+def test_of_several_jobs_none_is_deleted_while_one_is_open(run: Run, client: Connection) -> None:
     job_id, is_open = ended_job(client), client.submit(SPEC).id
     refused = run("delete", job_id, is_open, "--yes")
     assert refused.code == 6
     assert is_open in refused.err
-    assert client.get(job_id).state is JobState.CANCELLED
-    client.cancel(is_open)
+    assert client.job(job_id).state is JobState.CANCELLED
+    client.job(is_open).cancel()
 
 
-def test_a_sweep_stays(run: Run, client: Client) -> None:
+def test_a_sweep_stays(run: Run, client: Connection) -> None:
     definition = {
         "sweep": "to be kept",
         "spec": SPEC,
@@ -116,10 +116,10 @@ def test_a_sweep_stays(run: Run, client: Client) -> None:
     assert refused.code == 2
     assert all(part in refused.err for part in (sweep_id, "to be kept", "--yes"))
     assert client.sweep(sweep_id).id == sweep_id
-    client.stop_sweep(sweep_id, "cancel")
+    client.sweep(sweep_id).stop("cancel")
 
 
-def test_a_token_stays(run: Run, client: Client) -> None:
+def test_a_token_stays(run: Run, client: Connection) -> None:
     made = run("token", "create", "ann", "--role", "reader", "--json").json["about"]
     refused = run("token", "revoke", made["id"])
     assert refused.code == 2

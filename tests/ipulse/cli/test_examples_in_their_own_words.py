@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from ipulse.client import Client
+from ipulse.client import Connection
 from ipulse.spec.document.template import spec_template
 from tests.ipulse.cli.conftest import Ran, Run
 from tests.ipulse.live_service import ROOT
@@ -64,7 +64,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def run(run: Run, client: Client) -> Run:
+def run(run: Run, client: Connection) -> Run:
     """Run a command with a token that may submit code, without waiting for a job's end."""
     token = client.create_token("coder", "user", 600, submit_code=True).secret
 
@@ -83,7 +83,7 @@ def test_paths_that_a_text_names_are_in_the_repository(name: str) -> None:
     assert named <= set(listed.stdout.split("\0")), "a page that `make docs` writes is not there"
 
 
-def test_the_template_works_as_it_says(run: Run, client: Client, folder: Path) -> None:
+def test_the_template_works_as_it_says(run: Run, client: Connection, folder: Path) -> None:
     """Its own data set first: what it says about that is done before the file is submitted."""
     assert run("init", "first").code == 0
     text = (folder / "first.yaml").read_text("utf-8")
@@ -95,7 +95,7 @@ def test_the_template_works_as_it_says(run: Run, client: Client, folder: Path) -
         assert ran.code == 0, (words, ran.err)
     ran = run("submit", "first.yaml", "--set", f"data={own}")
     assert ran.code == 0, ran.err
-    assert client.get(ran.out.strip()).json["spec"]["data"]["dataset"].startswith("sha256:")
+    assert client.job(ran.out.strip()).json["spec"]["data"]["dataset"].startswith("sha256:")
 
 
 def test_a_template_for_a_file_works_as_it_says(run: Run, folder: Path) -> None:

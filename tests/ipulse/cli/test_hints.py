@@ -17,7 +17,7 @@ import pytest
 from ipulse.cli.app import whole_command
 from ipulse.cli.called import as_called, program
 from ipulse.cli.command_list import GROUPS
-from ipulse.client import Client
+from ipulse.client import Connection
 from tests.ipulse.live_service import ROOT, Agent
 
 from .conftest import FILES, SPEC, Run
@@ -117,7 +117,7 @@ class TestAsCalled:
         assert "Usage" in shell(f"{hint} --help").stdout
 
     def test_the_log_of_a_job_is_shown_as_it_is(
-        self, run: Run, client: Client, agent: Agent
+        self, run: Run, client: Connection, agent: Agent
     ) -> None:
         job = client.submit(SPEC)
         agent.claim(job.id).run(FILES, ["start it with `ipulse up`"])

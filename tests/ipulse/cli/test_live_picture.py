@@ -9,13 +9,13 @@ import re
 import subprocess
 import sys
 
-from ipulse.client import Client
+from ipulse.client import Connection
 from tests.ipulse.live_service import Agent, LiveService
 
 from .conftest import FILES, SPEC, environment
 
 
-def test_watch_draws_on_a_terminal(service: LiveService, client: Client, agent: Agent) -> None:
+def test_watch_draws_on_a_terminal(service: LiveService, client: Connection, agent: Agent) -> None:
     job = client.submit(SPEC)
     attempt = agent.claim(job.id)
     for phase in ("prepare", "compile", "acquire", "run"):

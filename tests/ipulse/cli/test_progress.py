@@ -11,7 +11,7 @@ from rich.console import Console
 
 from ipulse.cli.display.figures import metric_line, metric_rows, numbered
 from ipulse.cli.display.progress import JobProgress, duration
-from ipulse.client import Job, JobEvent
+from ipulse.client import JobEvent
 from ipulse.times import time_of
 from ipulse_core.build_cache.progress import BuildProgress
 from tests.ipulse.client import samples
@@ -42,7 +42,7 @@ EPOCH: dict[str, Any] = {
 
 
 def progress() -> JobProgress:
-    return JobProgress(Job.from_json(samples.job(name="digits", state="queued")))
+    return JobProgress(samples.snapshot(name="digits", state="queued"))
 
 
 def event(kind: str, **fields: Any) -> JobEvent:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 
 from ipulse.cli.display.progress import JobProgress
-from ipulse.client import Job
 from ipulse.times import time_of
 from tests.ipulse.cli.test_progress import EPOCH, METRIC, build_event, drawn, event, progress
 from tests.ipulse.client import samples
@@ -13,7 +12,7 @@ from tests.ipulse.client import samples
 
 def test_the_display_shows_for_how_long_a_state_lasts() -> None:
     now = time_of("2026-01-02T03:04:00Z")
-    shown = JobProgress(Job.from_json(samples.job(state="queued")), now=lambda: now)
+    shown = JobProgress(samples.snapshot(state="queued"), now=lambda: now)
     state = event("state", state="compiling", reason=None, message="")
     shown.take(dataclasses.replace(state, time=time_of("2026-01-02T03:03:15Z")))
     assert "compiling  45 s" in drawn(shown)
@@ -38,7 +37,7 @@ def test_a_wait_for_the_build_of_another_process_is_shown() -> None:
 
 def test_the_expected_time_of_a_build_decreases_between_its_steps() -> None:
     now = time_of("2026-01-02T03:04:00Z")
-    shown = JobProgress(Job.from_json(samples.job(state="compiling")), now=lambda: now)
+    shown = JobProgress(samples.snapshot(state="compiling"), now=lambda: now)
     shown.take(dataclasses.replace(build_event(waiting=False), time=now))
     assert "compile 15%, 3 of 20 done, 40 s left" in drawn(shown)
     now = time_of("2026-01-02T03:04:30Z")

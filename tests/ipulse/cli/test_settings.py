@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from ipulse.client import Client
+from ipulse.client import Connection
 
 from .conftest import Run
 
@@ -61,11 +61,11 @@ def at(document: Any, *path: str | int) -> Any:
     ],
 )
 def test_the_job_has_the_value(
-    run: Run, client: Client, spec_file: Path, setting: str, path: Any, value: Any
+    run: Run, client: Connection, spec_file: Path, setting: str, path: Any, value: Any
 ) -> None:
     ran = run("submit", str(spec_file), "--set", setting)
     assert (ran.code, ran.err) == (0, "")
-    spec = client.get(ran.out.strip()).json["spec"]
+    spec = client.job(ran.out.strip()).json["spec"]
     found = at(spec, *path)
     assert (found, type(found)) == (value, type(value))
     checked = run("validate", str(spec_file), "--set", setting, "--json")

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from ipulse.client import Client
+from ipulse.client import Connection
 from tests.ipulse.cli.conftest import FILES, Run
 from tests.ipulse.live_service import Agent
 
@@ -17,12 +17,12 @@ RATE = "/training/optimizer/learning_rate"
 
 
 @pytest.fixture
-def working(client: Client, agent: Agent) -> Any:
+def working(client: Connection, agent: Agent) -> Any:
     """Does all jobs of a sweep; the accuracy is the learning rate."""
 
     def work(sweep_id: str) -> None:
-        while not client.sweep(sweep_id).has_ended:
-            for trial in client.sweep_trials(sweep_id):
+        while not client.sweep(sweep_id).status.has_ended:
+            for trial in client.sweep(sweep_id).trials():
                 for job in trial.json["jobs"]:
                     if job["state"] == "queued":
                         rate = trial.parameters[RATE]
@@ -58,7 +58,7 @@ def test_a_sweep_from_its_begin_to_its_best(run: Run, working: Any, spec_file: P
 
 
 def test_waiting_reports_every_trial(
-    run: Run, client: Client, working: Any, spec_file: Path
+    run: Run, client: Connection, working: Any, spec_file: Path
 ) -> None:
     before = {sweep.id for sweep in client.sweeps()}
 
@@ -77,21 +77,21 @@ def test_waiting_reports_every_trial(
 
 
 def test_deleted_jobs_are_marked_and_repeated(
-    run: Run, client: Client, working: Any, spec_file: Path
+    run: Run, client: Connection, working: Any, spec_file: Path
 ) -> None:
     vary = ("--vary", "learning_rate=0.25,0.5")
     sweep_id = run("sweep", "run", str(spec_file), *vary, "--name", "in parts").out.strip()
     working(sweep_id)
     assert run("sweep", "retry", sweep_id).code == 6, "nothing failed"
-    gone = client.sweep_trials(sweep_id)[0].job_ids[0]
-    client.delete(gone)
+    gone = client.sweep(sweep_id).trials()[0].job_ids[0]
+    client.job(gone).delete()
     shown = run("sweep", "show", sweep_id, "--wide")
     assert f"{gone[4:12]} (deleted)" in shown.out
     assert "--deleted" in shown.err
     assert run("sweep", "retry", sweep_id, "--trial", "3").code == 2
     assert run("sweep", "retry", sweep_id, "--deleted", "--json").json["state"] == "running"
     working(sweep_id)
-    [first, second] = client.sweep_trials(sweep_id)
+    [first, second] = client.sweep(sweep_id).trials()
     assert (first.number, first.state, first.value) == (1, "succeeded", 0.25)
     assert gone not in first.job_ids
     assert not first.has_deleted_jobs

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from ipulse.cli.tables import fitted, least_varied_first, narrowed
-from ipulse.client import Client
+from ipulse.client import Connection
 from tests.ipulse.cli.conftest import SPEC, Run, environment
 from tests.ipulse.live_service import ROOT, LiveService
 
@@ -24,7 +24,7 @@ NAME = "a-name-" * 17
 @contextmanager
 def code_token(service: LiveService) -> Iterator[str]:
     """A token that may push ops."""
-    with Client(service.url, service.token) as client:
+    with Connection(service.url, service.token) as client:
         made = client.create_token("coder", "user", 600, submit_code=True)
         yield made.secret
         client.revoke_token(made.id)
@@ -48,7 +48,7 @@ def on_a_terminal(service: LiveService, *arguments: str) -> list[str]:
     return shown.decode().splitlines()
 
 
-def test_lists_fit_a_terminal(run: Run, client: Client, service: LiveService) -> None:
+def test_lists_fit_a_terminal(run: Run, client: Connection, service: LiveService) -> None:
     """Check that the shown part of an id or digest is enough to name it."""
     job = client.submit({**SPEC, "name": NAME})
     with code_token(service) as token:
@@ -58,7 +58,7 @@ def test_lists_fit_a_terminal(run: Run, client: Client, service: LiveService) ->
         assert max(map(len, [*listed, *ops])) <= 80
         assert all(line.isprintable() for line in [*listed, *ops]), "NO_COLOR: no escapes"
         short_id, name = listed[1].split()[:2]
-        assert (len(listed), client.find_id(short_id)) == (2, job.id)
+        assert (len(listed), client.job(short_id).id) == (2, job.id)
         assert NAME.startswith(name.rstrip("…"))
         assert len(name) >= 12
         for options in (("list", f"id:{job.id}"), ("op", "list")):
@@ -69,7 +69,7 @@ def test_lists_fit_a_terminal(run: Run, client: Client, service: LiveService) ->
         assert len(short_op) < len(op)
         deleted = run("op", "delete", short_op, "--yes", "--json", IPULSE_TOKEN=token)
         assert deleted.json == {"deleted": op}
-    client.cancel(job.id)
+    client.job(job.id).cancel()
 
 
 @pytest.mark.parametrize("width", [20, 44, 80, 500])
@@ -100,7 +100,9 @@ def test_settings_that_differ_least_go_first() -> None:
     assert least_varied_first(rows, range(4)) == [3, 1, 2, 0]
 
 
-def test_a_wide_comparison_fits_a_terminal(run: Run, client: Client, service: LiveService) -> None:
+def test_a_wide_comparison_fits_a_terminal(
+    run: Run, client: Connection, service: LiveService
+) -> None:
     settings = [
         {
             "batch_size": n,
@@ -128,11 +130,11 @@ def test_a_wide_comparison_fits_a_terminal(run: Run, client: Client, service: Li
         ]
     assert "learning" in shown[0]
     for job_id in jobs:
-        client.cancel(job_id)
+        client.job(job_id).cancel()
 
 
 def test_a_wide_sweep_fits_a_terminal(
-    run: Run, client: Client, service: LiveService, spec_file: Path
+    run: Run, client: Connection, service: LiveService, spec_file: Path
 ) -> None:
     names = ["learning_rate=0.1,0.2", "batch_size=4", "epochs=1", "seed=3", "beta_1=0.5"]
     names += ["beta_2=0.75", "layers[0].neurons=8"]
@@ -145,7 +147,7 @@ def test_a_wide_sweep_fits_a_terminal(
     whole = on_a_terminal(service, "sweep", "show", sweep_id, "--wide")
     assert whole == run("sweep", "show", sweep_id).out.splitlines()
     assert any("beta_2" in line for line in whole)
-    client.stop_sweep(sweep_id)
+    client.sweep(sweep_id).stop()
 
 
 def test_a_digest_keeps_the_digits_that_commands_need() -> None:

@@ -7,7 +7,6 @@ import pytest
 from ipulse.cli.display.progress import JobProgress
 from ipulse.cli.tables import show_table
 from ipulse.cli.terminal import clean, show_facts
-from ipulse.client import Job
 from tests.ipulse.cli.test_progress import drawn, event
 from tests.ipulse.client import samples
 
@@ -17,7 +16,7 @@ from tests.ipulse.client import samples
 )
 def test_no_text_controls_the_terminal(bad: str) -> None:
     assert bad not in clean(f"a{bad}b")
-    shown = JobProgress(Job.from_json(samples.job(name=f"a{bad}b")))
+    shown = JobProgress(samples.snapshot(name=f"a{bad}b"))
     line = shown.take(event("log", message=f"a{bad}b", level="error", stream="agent"))
     assert line is not None
     assert bad not in line

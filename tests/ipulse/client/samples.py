@@ -7,6 +7,9 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
+from ipulse.client import Job
+from ipulse.client.jobs.snapshot import JobSnapshot
+
 TIME = "2026-01-02T03:04:05.678Z"
 
 
@@ -45,6 +48,10 @@ def job(**changes: Any) -> dict[str, Any]:
     }
     assert set(changes) <= set(value)
     return {**value, **changes}
+
+
+def snapshot(**changes: Any) -> JobSnapshot:
+    return JobSnapshot("http://127.0.0.1:1", Job.from_json(job(**changes)))
 
 
 def event(seq: int, kind: str = "log", **fields: Any) -> dict[str, Any]:

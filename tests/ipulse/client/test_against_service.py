@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 
-from ipulse.client import Job
+from ipulse.client import JobHandle
 from ipulse_core.errors import Conflict, InvalidInput, InvalidSpec, NotAuthenticated, NotFound
 from ipulse_core.states import JobState
 from tests.ipulse.cutting_proxy import CuttingProxy
 from tests.ipulse.live_service import Agent, LiveService
 
 from . import samples
-from .conftest import Connect
+from .conftest import Connect, job_of
 
 SPEC: dict[str, Any] = {"version": 1, "network": {"layers": [{"neurons": 8}]}}
 FILES = {
@@ -46,10 +46,10 @@ class TestJobs:
     def test_submitted_found_and_listed(self, client: Any) -> None:
         job = client.submit({**SPEC, "name": "mine", "metadata": {"a": "b"}})
         assert job.state is JobState.QUEUED
-        job_now = client.get(job.id)
+        job_now = client.job(job.id)
         assert (job_now.name, job_now.json["metadata"]) == ("mine", {"a": "b"})
-        assert job.id in [listed.id for listed in client.list(page_size=3)]
-        assert job.id in [listed.id for listed in client.list("queued", page_size=1)]
+        assert job.id in [listed.id for listed in client.jobs(page_size=3)]
+        assert job.id in [listed.id for listed in client.jobs(state="queued", page_size=1)]
 
     def test_one_key_is_one_job(self, client: Any) -> None:
         key = f"{type(client).__name__}-once"
@@ -68,45 +68,48 @@ class TestJobs:
 
     def test_a_wrong_token(self, service: LiveService, connect: Connect) -> None:
         with pytest.raises(NotAuthenticated):
-            connect(service.url, "x" * 43).get("job_1")
+            connect(service.url, "x" * 43).job("job_1")
 
     def test_a_job_that_is_not_there(self, client: Any) -> None:
-        for call in (client.get, client.cancel, client.artifacts, client.profile):
+        with pytest.raises(NotFound):
+            client.job("job_of_somebody_else")
+        job = job_of(client, "job_of_somebody_else")
+        for call in (job.refresh, job.cancel, job.artifacts, job.profile):
             with pytest.raises(NotFound):
-                call("job_of_somebody_else")
+                call()
 
     def test_a_cancelled_job(self, client: Any) -> None:
         job = client.submit(SPEC)
-        assert client.cancel(job.id).state is JobState.CANCELLED
-        assert client.cancel(job.id).state is JobState.CANCELLED
-        assert client.wait(job.id, timeout=30).reason == "cancelled_by_user"
+        assert job.cancel().state is JobState.CANCELLED
+        assert job.cancel().state is JobState.CANCELLED
+        assert job.wait(timeout=30, check=False).reason == "cancelled_by_user"
 
     def test_a_job_finishes_early(self, client: Any, agent: Agent) -> None:
         job = client.submit(SPEC)
         with pytest.raises(Conflict, match="cancel it"):
-            client.finish(job.id)
+            job.stop()
         attempt = agent.claim(job.id)
-        assert client.finish(job.id).json["finish_by"] is not None
+        assert job.stop().json["finish_by"] is not None
         assert attempt.heartbeat()["finish"] is True
-        client.cancel(job.id)
+        job.cancel()
 
     def test_a_job_is_paused_resumed_and_deleted(self, client: Any) -> None:
         job = client.submit(SPEC, priority=-1, total_seconds=3600)
         assert (job.json["priority"], job.json["deadline_at"] is None) == (-1, False)
-        assert client.pause(job.id).state is JobState.PAUSED
-        assert client.resume(job.id).state is JobState.QUEUED
+        assert job.pause().state is JobState.PAUSED
+        assert job.resume().state is JobState.QUEUED
         with pytest.raises(Conflict, match="cancel it"):
-            client.delete(job.id)
-        client.cancel(job.id)
-        assert client.delete(job.id) is None
+            job.delete()
+        job.cancel()
+        assert job.delete() is None
         with pytest.raises(NotFound):
-            client.get(job.id)
+            client.job(job.id)
 
     def test_waiting_ends_with_the_job(self, client: Any, agent: Agent) -> None:
         job = client.submit(SPEC)
         attempt = agent.claim(job.id)
-        ended: list[Job] = []
-        waiting = threading.Thread(target=lambda: ended.append(client.wait(job.id, timeout=60)))
+        ended: list[JobHandle] = []
+        waiting = threading.Thread(target=lambda: ended.append(job.wait(timeout=60)))
         waiting.start()
         attempt.run(FILES, [])
         waiting.join()
@@ -115,17 +118,17 @@ class TestJobs:
     def test_waiting_too_long(self, client: Any) -> None:
         job = client.submit(SPEC)
         with pytest.raises(TimeoutError):
-            client.wait(job.id, timeout=0.2)
+            job.wait(timeout=0.2)
 
 
 class TestEvents:
     def test_everything_that_happened_in_order(self, client: Any, agent: Agent) -> None:
         job = client.submit(SPEC)
         agent.claim(job.id).run(FILES, ["one", "two \u2028 \u00e9"])
-        events = list(client.events(job.id))
+        events = list(job.events())
         assert [event.seq for event in events] == list(range(1, len(events) + 1))
-        assert [event.json for event in client.watch(job.id)] == [event.json for event in events]
-        logs = [event.fields["message"] for event in client.events(job.id, kinds=["log"])]
+        assert [event.json for event in job.watch()] == [event.json for event in events]
+        logs = [event.fields["message"] for event in job.events(kinds=["log"])]
         assert logs == ["one", "two \\u2028 \u00e9"]
         assert [e.fields["state"] for e in events if e.kind == "state"][-1] == "succeeded"
 
@@ -139,7 +142,7 @@ class TestEvents:
         with CuttingProxy(port_of(service), [0, 0, 700, 350, 900, 1, 500, 2000]) as proxy:
             client: Any = connect(proxy.url, service.token)
             seen: list[Any] = []
-            watching = threading.Thread(target=lambda: seen.extend(client.watch(job.id)))
+            watching = threading.Thread(target=lambda: seen.extend(job_of(client, job.id).watch()))
             watching.start()
             for phase in ("prepare", "compile", "acquire", "run"):
                 attempt.report({"kind": "phase", "phase": phase})
@@ -151,12 +154,12 @@ class TestEvents:
             attempt.finish()
             watching.join()
             assert proxy.connections > 5
-        assert [event.json for event in seen] == [event.json for event in direct.events(job.id)]
+        assert [event.json for event in seen] == [event.json for event in job.events()]
 
     def test_a_watch_from_beyond_the_end_is_refused(self, client: Any) -> None:
         job = client.submit(SPEC)
         with pytest.raises(InvalidInput, match="only"):
-            list(client.watch(job.id, after=10**6))
+            list(job.watch(after=10**6))
 
 
 class TestArtifacts:
@@ -165,9 +168,9 @@ class TestArtifacts:
     ) -> None:
         job = client.submit(SPEC)
         agent.claim(job.id).run(FILES, [])
-        paths = client.download(job.id, tmp_path)
+        paths = job.download(tmp_path)
         assert {path.name: path.read_bytes() for path in paths} == FILES
-        assert client.profile(job.id) == {"schema": "a"}
+        assert job.profile().json == {"schema": "a"}
 
     def test_a_download_continues_over_a_cut_connection(
         self, service: LiveService, connect: Connect, agent: Agent, tmp_path: Path
@@ -179,13 +182,13 @@ class TestArtifacts:
         cuts = [300_000, 300_000, 100, 0, 50_000]
         with CuttingProxy(port_of(service), cuts) as proxy:
             client: Any = connect(proxy.url, service.token)
-            (path,) = client.download(job.id, tmp_path, roles=["weights"])
+            (path,) = client.job(job.id).download(tmp_path, roles=["weights"])
             assert proxy.connections == 6
         assert path.read_bytes() == FILES["weights.npz"]
 
     def test_a_profile_that_is_not_there_yet(self, client: Any) -> None:
         with pytest.raises(NotFound, match="no profile yet"):
-            client.profile(client.submit(SPEC).id)
+            client.submit(SPEC).profile()
 
 
 class TestSamples:
@@ -195,11 +198,11 @@ class TestSamples:
         assert set(client.submit(SPEC).json) == set(samples.job())
 
     def test_an_event(self, client: Any) -> None:
-        event = next(iter(client.events(client.submit(SPEC).id)))
+        event = next(iter(client.submit(SPEC).events()))
         assert set(samples.event(1)) <= set(event.json)
 
     def test_an_artifact(self, client: Any, agent: Agent) -> None:
         job = client.submit(SPEC)
         agent.claim(job.id).run(FILES, [])
-        artifact = client.artifacts(job.id)[0]
+        artifact = job.artifacts()[0]
         assert set(artifact.json) == set(samples.artifact("a", b""))

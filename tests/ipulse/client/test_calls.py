@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import inspect
 import json
 from datetime import datetime, timezone
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from ipulse.client import Artifact, AsyncClient, Client, Job, JobEvent
+from ipulse.client import Artifact, AsyncConnection, Job, JobEvent
 from ipulse.spec import parse_spec, spec_to_json
 from ipulse_core.errors import (
     Conflict,
@@ -29,39 +28,30 @@ from tests.ipulse.scripted_server import (
     problem_answer,
 )
 
-from .conftest import Connect
+from .conftest import Connect, job_of
 from .samples import artifact, event, job
 
 SPEC: dict[str, Any] = {"version": 1, "network": {"layers": [{"neurons": 8}]}}
 REFUSED = Answer(500, b"oops", {"Content-Type": "text/plain"})
 
 
-def test_both_clients_have_the_same_methods() -> None:
-    def surface(cls: type[Any]) -> dict[str, list[str]]:
-        members = inspect.getmembers(cls, inspect.isfunction)
-        public = {n: m for n, m in members if not n.startswith("_") or n == "__init__"}
-        return {name: list(inspect.signature(m).parameters) for name, m in public.items()}
-
-    assert surface(Client) == surface(AsyncClient)
-
-
 def test_a_closed_client_is_an_error(connect: Connect) -> None:
     client = connect("http://127.0.0.1:1", "t")
     client.close()
     with pytest.raises(Conflict, match="closed: make another"):
-        client.get("job_1")
+        job_of(client).refresh()
     with pytest.raises(Conflict, match="closed: make another"):
-        next(client.watch("job_1"))
+        next(job_of(client).watch())
 
 
 def test_another_event_loop_is_an_error_with_a_hint() -> None:
-    async def get(client: AsyncClient) -> None:
-        await client.get("job_1")
+    async def get(client: AsyncConnection) -> None:
+        await job_of(client).refresh()
 
     last = json_answer(job())
     last.headers["Connection"] = "close"  # or the first loop would leave a connection behind
     with ScriptedServer(lambda _: last) as server:
-        client = AsyncClient(server.url, "t")
+        client = AsyncConnection(server.url, "t")
         asyncio.run(get(client))
         for later in (get(client), client.close()):
             with pytest.raises(Conflict, match=r"make one in each asyncio\.run"):
@@ -139,7 +129,7 @@ class TestGet:
     def test_a_job_has_the_types_of_its_fields(self, connect: Connect) -> None:
         value = job(state="succeeded", reason="completed", summary={"test_accuracy": 0.97})
         with ScriptedServer(lambda _: json_answer(value)) as server:
-            result = connect(server.url, "t").get("job_1")
+            result = job_of(connect(server.url, "t")).refresh()
         assert result.state is JobState.SUCCEEDED
         assert result.succeeded
         assert result.summary == {"test_accuracy": 0.97}
@@ -154,18 +144,18 @@ class TestGet:
 
         with ScriptedServer(answer) as server:
             client = connect(server.url, "t")
-            assert client.get("job_1") == client.get("job_1") == client.get("job_1")
+            assert job_of(client).refresh() == job_of(client).refresh() == job_of(client).refresh()
             asked = [request.headers.get("if-none-match") for request in server.requests]
         assert asked == [None, '"1"', '"1"']
 
     @pytest.mark.parametrize("job_id", ["", ".", "..", "a/b", "a%2fb", "../healthz", "x" * 200])
     def test_what_is_no_id_is_not_asked_for(self, connect: Connect, job_id: str) -> None:
         with ScriptedServer(lambda _: json_answer(job())) as server:
-            client = connect(server.url, "t")
-            calls: list[Any] = [client.get, client.cancel, client.artifacts, client.profile]
-            for call in [*calls, lambda one: list(client.watch(one))]:
+            found = job_of(connect(server.url, "t"), job_id)
+            calls: list[Any] = [found.refresh, found.cancel, found.artifacts, found.profile]
+            for call in [*calls, lambda: list(found.watch())]:
                 with pytest.raises(NotFound):
-                    call(job_id)
+                    call()
             assert server.requests == []
 
 
@@ -177,14 +167,14 @@ class TestLists:
             return json_answer({"jobs": [job(id="a"), job(id="b")], "next_page_token": "p2"})
 
         with ScriptedServer(answer) as server:
-            result = [job.id for job in connect(server.url, "t").list("running", page_size=2)]
+            result = [job.id for job in connect(server.url, "t").jobs(state="running", page_size=2)]
             paths = [request.path for request in server.requests]
         assert result == ["a", "b", "c"]
         assert all("state=running" in path and "page_size=2" in path for path in paths)
 
     def test_an_unknown_state_lists_the_known_ones(self, connect: Connect) -> None:
         with pytest.raises(InvalidInput, match="queued, preparing"):
-            list(connect("http://127.0.0.1:1", "t").list("sleeping"))
+            list(connect("http://127.0.0.1:1", "t").jobs(state="sleeping"))
 
     def test_events_come_page_by_page_also_past_an_empty_one(self, connect: Connect) -> None:
         pages: dict[str, Any] = {
@@ -197,7 +187,7 @@ class TestLists:
             return json_answer(pages[request.path.split("?")[1].split("&")[0]])
 
         with ScriptedServer(answer) as server:
-            result = list(connect(server.url, "t").events("job_1", kinds=["log", "state"]))
+            result = list(job_of(connect(server.url, "t")).events(kinds=["log", "state"]))
             assert all("kind=log&kind=state" in request.path for request in server.requests)
         assert [event.seq for event in result] == [1, 12]
 
@@ -207,10 +197,10 @@ class TestLists:
             json_answer({"events": [], "next_after": 1, "end": False}),
         )
         with ScriptedServer(pages) as server:
-            assert [event.seq for event in connect(server.url, "t").events("job_1")] == [1]
+            assert [event.seq for event in job_of(connect(server.url, "t")).events()] == [1]
 
     def test_artifacts_contain_the_whole_response(self, connect: Connect) -> None:
         value: dict[str, Any] = {"artifacts": [artifact("a", b"x")], "complete": True}
         with ScriptedServer(lambda _: json_answer(value)) as server:
-            (result,) = connect(server.url, "t").artifacts("job_1")
+            (result,) = job_of(connect(server.url, "t")).artifacts()
         assert result.json == value["artifacts"][0]

@@ -19,7 +19,7 @@ from tests.ipulse.scripted_server import (
     problem_answer,
 )
 
-from .conftest import Connect
+from .conftest import Connect, job_of
 from .samples import artifact, artifacts
 
 CONTENT = bytes(range(256)) * 1000
@@ -56,14 +56,14 @@ def left_in(folder: Path) -> list[str]:
 def test_files_arrive_under_their_names(connect: Connect, tmp_path: Path) -> None:
     contents = {"a.bin": CONTENT, "empty": b"", "report.html": b"<html>"}
     with ScriptedServer(serve(contents)) as server:
-        paths = connect(server.url, "t").download("job_1", tmp_path / "new" / "folder")
+        paths = job_of(connect(server.url, "t")).download(tmp_path / "new" / "folder")
     assert {path.name: path.read_bytes() for path in paths} == contents
     assert left_in(tmp_path / "new" / "folder") == sorted(contents)
 
 
 def test_an_interrupted_download_resumes(connect: Connect, tmp_path: Path) -> None:
     with ScriptedServer(serve({"a.bin": CONTENT}, cuts=(100_000, 0, 50_000))) as server:
-        (path,) = connect(server.url, "t").download("job_1", tmp_path)
+        (path,) = job_of(connect(server.url, "t")).download(tmp_path)
         asked = [request.headers.get("range") for request in server.requests[1:]]
         conditions = {request.headers.get("if-range") for request in server.requests[2:]}
     assert path.read_bytes() == CONTENT
@@ -84,7 +84,7 @@ def test_a_service_without_ranges_begins_again(connect: Connect, tmp_path: Path)
         return whole(request)
 
     with ScriptedServer(answer) as server:
-        (path,) = connect(server.url, "t").download("job_1", tmp_path)
+        (path,) = job_of(connect(server.url, "t")).download(tmp_path)
     assert path.read_bytes() == CONTENT
 
 
@@ -92,7 +92,7 @@ def test_a_wrong_digest_keeps_nothing(connect: Connect, tmp_path: Path) -> None:
     with ScriptedServer(serve({"a.bin": CONTENT}, sha256="0" * 64)) as server:
         client = connect(server.url, "t")
         with pytest.raises(RemoteError, match=r"a\.bin does not have the announced digest"):
-            client.download("job_1", tmp_path)
+            job_of(client).download(tmp_path)
     assert left_in(tmp_path) == []
 
 
@@ -100,7 +100,7 @@ def test_more_bytes_than_announced_keep_nothing(connect: Connect, tmp_path: Path
     with ScriptedServer(serve({"a.bin": CONTENT}, size=1000)) as server:
         client = connect(server.url, "t")
         with pytest.raises(RemoteError, match="longer than the announced 1000 bytes"):
-            client.download("job_1", tmp_path)
+            job_of(client).download(tmp_path)
     assert left_in(tmp_path) == []
 
 
@@ -115,7 +115,7 @@ def test_fewer_bytes_than_announced_keep_nothing(connect: Connect, tmp_path: Pat
         return Answer(200, CONTENT)
 
     with ScriptedServer(answer) as server, pytest.raises(RemoteError, match="no such range"):
-        connect(server.url, "t").download("job_1", tmp_path)
+        job_of(connect(server.url, "t")).download(tmp_path)
     assert left_in(tmp_path) == []
 
 
@@ -129,7 +129,7 @@ def test_another_range_than_asked_for_keeps_nothing(connect: Connect, tmp_path: 
         return given
 
     with ScriptedServer(answer) as server, pytest.raises(RemoteError, match="another range"):
-        connect(server.url, "t").download("job_1", tmp_path)
+        job_of(connect(server.url, "t")).download(tmp_path)
     assert left_in(tmp_path) == []
 
 
@@ -143,7 +143,7 @@ def test_a_disk_without_room_is_named_and_keeps_nothing(
         resource.setrlimit(resource.RLIMIT_FSIZE, (1_000, limits[1]))
         try:
             with pytest.raises(OSError, match=re.escape(str(tmp_path / "x" / "a.bin"))):
-                client.download("job_1", tmp_path / "x")
+                job_of(client).download(tmp_path / "x")
         finally:
             resource.setrlimit(resource.RLIMIT_FSIZE, limits)
     assert left_in(tmp_path / "x") == []
@@ -152,7 +152,7 @@ def test_a_disk_without_room_is_named_and_keeps_nothing(
 def test_a_connection_that_gives_nothing_is_given_up(connect: Connect, tmp_path: Path) -> None:
     with ScriptedServer(serve({"a.bin": CONTENT}, cuts=(0,) * 50)) as server:
         with pytest.raises(Unavailable):
-            connect(server.url, "t", retries=2).download("job_1", tmp_path)
+            job_of(connect(server.url, "t", retries=2)).download(tmp_path)
         assert len(server.requests) == 6
     assert left_in(tmp_path) == []
 
@@ -181,7 +181,7 @@ def test_a_name_that_leaves_the_folder_is_refused(
     folder = tmp_path / "inner"
     with ScriptedServer(serve({"a.bin": CONTENT}, name=name)) as server:
         with pytest.raises(RemoteError, match="not downloaded"):
-            connect(server.url, "t").download("job_1", folder)
+            job_of(connect(server.url, "t")).download(folder)
         assert len(server.requests) == 1
     assert left_in(tmp_path) == []
 
@@ -189,7 +189,7 @@ def test_a_name_that_leaves_the_folder_is_refused(
 def test_an_id_that_leaves_the_path_is_refused(connect: Connect, tmp_path: Path) -> None:
     with ScriptedServer(serve({"a.bin": CONTENT}, id="../../worker")) as server:
         with pytest.raises(NotFound):
-            connect(server.url, "t").download("job_1", tmp_path)
+            job_of(connect(server.url, "t")).download(tmp_path)
         assert len(server.requests) == 1
 
 
@@ -198,7 +198,7 @@ def test_two_files_of_one_name_are_refused(connect: Connect, tmp_path: Path) -> 
     with ScriptedServer(lambda _: json_answer(listed)) as server:
         client = connect(server.url, "t")
         with pytest.raises(RemoteError, match="lists a twice"):
-            client.download("job_1", tmp_path)
+            job_of(client).download(tmp_path)
 
 
 def test_a_link_in_the_folder_is_replaced_and_not_followed(
@@ -210,7 +210,7 @@ def test_a_link_in_the_folder_is_replaced_and_not_followed(
     folder.mkdir()
     (folder / "a.bin").symlink_to(victim)
     with ScriptedServer(serve({"a.bin": CONTENT})) as server:
-        connect(server.url, "t").download("job_1", folder)
+        job_of(connect(server.url, "t")).download(folder)
     assert victim.read_bytes() == b"precious"
     assert (folder / "a.bin").read_bytes() == CONTENT
     assert not (folder / "a.bin").is_symlink()
@@ -220,7 +220,7 @@ def test_a_file_that_exists_is_not_downloaded_again(connect: Connect, tmp_path: 
     (tmp_path / "a.bin").write_bytes(CONTENT)
     (tmp_path / "b.bin").write_bytes(CONTENT[::-1])
     with ScriptedServer(serve({"a.bin": CONTENT, "b.bin": CONTENT})) as server:
-        connect(server.url, "t").download("job_1", tmp_path)
+        job_of(connect(server.url, "t")).download(tmp_path)
         assert len(server.requests) == 2
     assert (tmp_path / "b.bin").read_bytes() == CONTENT
 
@@ -228,7 +228,7 @@ def test_a_file_that_exists_is_not_downloaded_again(connect: Connect, tmp_path: 
 def test_only_the_roles_asked_for(connect: Connect, tmp_path: Path) -> None:
     listed = artifacts(artifact("w.npz", b"", role="weights"), artifact("r", b"", role="report"))
     with ScriptedServer(lambda _: json_answer(listed)) as server:
-        connect(server.url, "t").download("job_1", tmp_path, roles=["report"])
+        job_of(connect(server.url, "t")).download(tmp_path, roles=["report"])
     assert left_in(tmp_path) == ["r"]
 
 
@@ -236,5 +236,5 @@ def test_a_file_is_as_readable_as_any_other(connect: Connect, tmp_path: Path) ->
     plain = tmp_path / "plain"
     plain.touch()
     with ScriptedServer(serve({"a.bin": CONTENT})) as server:
-        (path,) = connect(server.url, "t").download("job_1", tmp_path)
+        (path,) = job_of(connect(server.url, "t")).download(tmp_path)
     assert path.stat().st_mode == plain.stat().st_mode

@@ -24,7 +24,7 @@ from tests.ipulse.scripted_server import (
     problem_answer,
 )
 
-from .conftest import Connect
+from .conftest import Connect, job_of
 from .samples import job
 
 SPEC: dict[str, Any] = {"version": 1, "network": {"layers": [{"neurons": 8}]}}
@@ -56,7 +56,7 @@ class TestRefusals:
     ) -> None:
         with ScriptedServer(lambda _: problem_answer(status, code, "because of this")) as server:
             with pytest.raises(IPUlseError, match="because of this") as caught:
-                connect(server.url, "t").get("job_1")
+                job_of(connect(server.url, "t")).refresh()
             assert len(server.requests) == 1
         assert type(caught.value) is expected
 
@@ -64,7 +64,7 @@ class TestRefusals:
         with ScriptedServer(lambda _: problem_answer(500, "internal")) as server:
             client = connect(server.url, "t")
             with pytest.raises(RemoteError, match="request r1") as caught:
-                client.get("job_1")
+                job_of(client).refresh()
         assert (caught.value.status, caught.value.remote_code) == (500, "internal")
 
     @pytest.mark.parametrize(
@@ -82,7 +82,7 @@ class TestRefusals:
         with ScriptedServer(lambda _: answer) as server:
             client = connect(server.url, "t")
             with pytest.raises(RemoteError, match="is this the right address"):
-                client.get("job_1")
+                job_of(client).refresh()
 
     @pytest.mark.parametrize(
         "body",
@@ -96,13 +96,13 @@ class TestRefusals:
         with ScriptedServer(lambda _: answer) as server:
             client = connect(server.url, "t")
             with pytest.raises(RemoteError, match="have the same version"):
-                client.get("job_1")
+                job_of(client).refresh()
 
     def test_a_redirect_is_not_followed(self, connect: Connect) -> None:
         answer = Answer(307, b"", {"Location": "http://evil.example/"})
         with ScriptedServer(lambda _: answer) as server:
             with pytest.raises(RemoteError):
-                connect(server.url, "t").get("job_1")
+                job_of(connect(server.url, "t")).refresh()
             assert len(server.requests) == 1
 
 
@@ -123,33 +123,33 @@ class TestRetries:
     def test_a_service_that_is_busy_is_asked_again(self, connect: Connect, status: int) -> None:
         answer = in_turn(problem_answer(status, "unavailable"), REFUSED_TWICE, json_answer(job()))
         with ScriptedServer(answer) as server:
-            assert connect(server.url, "t").get("job_1").id == "job_1"
+            assert job_of(connect(server.url, "t")).refresh().id == "job_1"
             assert len(server.requests) == 3
 
     def test_a_service_that_stays_busy_is_reported_with_its_message(self, connect: Connect) -> None:
         with ScriptedServer(lambda _: problem_answer(503, "unavailable", "no disk")) as server:
             with pytest.raises(Unavailable, match="no disk"):
-                connect(server.url, "t", retries=2).get("job_1")
+                job_of(connect(server.url, "t", retries=2)).refresh()
             assert len(server.requests) == 3
 
     def test_a_cut_connection_is_made_again(self, connect: Connect) -> None:
         cut = Answer(200, b'{"id":', {"Content-Type": "application/json"}, announced=500)
         with ScriptedServer(in_turn(cut, json_answer(job()))) as server:
-            assert connect(server.url, "t").get("job_1").id == "job_1"
+            assert job_of(connect(server.url, "t")).refresh().id == "job_1"
 
     def test_a_connection_that_always_breaks_is_an_error(self, connect: Connect) -> None:
         cut = Answer(200, b"{", {"Content-Type": "application/json"}, announced=500)
         with ScriptedServer(lambda _: cut) as server:
             client = connect(server.url, "t", retries=1)
             with pytest.raises(Unavailable, match="keeps breaking"):
-                client.get("job_1")
+                job_of(client).refresh()
 
     def test_an_hour_is_not_waited(self, connect: Connect) -> None:
         later = problem_answer(503, "unavailable", "closed for today")
         later.headers["Retry-After"] = "3600"
         with ScriptedServer(lambda _: later) as server:
             with pytest.raises(Unavailable, match="closed for today"):
-                connect(server.url, "t").get("job_1")
+                job_of(connect(server.url, "t")).refresh()
             assert len(server.requests) == 1
 
     @pytest.mark.parametrize("form", ["seconds", "date"])
@@ -167,7 +167,7 @@ class TestRetries:
         later = problem_answer(429, "busy")
         later.headers["Retry-After"] = "30" if form == "seconds" else format_datetime(when, True)
         with ScriptedServer(in_turn(later, json_answer(job()))) as server:
-            connect(server.url, "t").get("job_1")
+            job_of(connect(server.url, "t")).refresh()
         assert len(slept) == 1
         assert slept[0] == 30 if form == "seconds" else 25 < slept[0] <= 56
 
@@ -175,23 +175,23 @@ class TestRetries:
         with ScriptedServer(lambda _: REFUSED) as server:
             url = server.url
         with pytest.raises(Unavailable, match="start one with `ipulse up`"):
-            connect(url, "t", retries=1).get("job_1")
+            job_of(connect(url, "t", retries=1)).refresh()
 
 
 class TestWait:
     def test_it_returns_the_job_once_it_has_ended(self, connect: Connect) -> None:
         states = iter(["queued", "running", "running", "failed"])
         with ScriptedServer(lambda _: json_answer(job(state=next(states)))) as server:
-            assert connect(server.url, "t").wait("job_1").state is JobState.FAILED
+            assert job_of(connect(server.url, "t")).wait(check=False).state is JobState.FAILED
 
     def test_it_gives_up_at_the_deadline(self, connect: Connect) -> None:
         with ScriptedServer(lambda _: json_answer(job())) as server:
             client = connect(server.url, "t")
             with pytest.raises(TimeoutError, match=r"job_1 has not ended after 0\.3 s"):
-                client.wait("job_1", timeout=0.3)
+                job_of(client).wait(timeout=0.3, check=False)
 
     def test_it_gives_up_at_the_deadline_while_no_service_is_there(self, connect: Connect) -> None:
         with ScriptedServer(lambda _: REFUSED) as server:
             url = server.url
         with pytest.raises(TimeoutError, match=r"has not ended after 0\.05 s"):
-            connect(url, "t", retries=1000).wait("job_1", timeout=0.05)
+            job_of(connect(url, "t", retries=1000)).wait(timeout=0.05, check=False)

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from ipulse.client import AsyncClient, Client
+from ipulse.client import AsyncConnection, Connection
 from ipulse.client.location import ServiceLocation, find_service
 from ipulse_core.errors import InvalidInput, IPUlseError, NotAuthenticated, NotFound, Unavailable
-from tests.ipulse.client.conftest import HIDDEN
+from tests.ipulse.client.conftest import HIDDEN, job_of
 from tests.ipulse.scripted_server import ScriptedServer, problem_answer
 
 LAB = {"url": "https://lab.example:8470/", "token_file": "token"}  # as ipulse.toml names it
@@ -105,18 +105,23 @@ class TestRefusal:
 
 class TestSecrecy:
     def test_no_representation_shows_the_token(self) -> None:
-        with Client("http://127.0.0.1:1", HIDDEN, retries=0) as client:
-            shown = [repr(client), str(client), repr(vars(client)), repr(client._http.headers)]
+        with Connection("http://127.0.0.1:1", HIDDEN, retries=0) as client:
+            shown = [
+                repr(client),
+                str(client),
+                repr(vars(client)),
+                repr(client._transport.http.headers),
+            ]
         shown += [
-            repr(AsyncClient("http://127.0.0.1:1", HIDDEN)),
+            repr(AsyncConnection("http://127.0.0.1:1", HIDDEN)),
             repr(find_service("http://h:1", HIDDEN)),
         ]
         assert all(HIDDEN not in text for text in shown)
 
     def test_no_error_shows_the_token(self) -> None:
-        client = Client("http://127.0.0.1:1", HIDDEN, retries=0)
+        client = Connection("http://127.0.0.1:1", HIDDEN, retries=0)
         with client, pytest.raises(IPUlseError) as caught:
-            client.get("job_1")
+            job_of(client).refresh()
         error: object = caught.value
         while isinstance(error, BaseException):
             assert HIDDEN not in str(error) + repr(error)
@@ -125,9 +130,9 @@ class TestSecrecy:
     def test_no_log_shows_the_token(self, caplog: pytest.LogCaptureFixture) -> None:
         caplog.set_level(logging.DEBUG)
         with ScriptedServer(lambda _: problem_answer(404, "not_found")) as server:
-            client = Client(server.url, HIDDEN)
+            client = Connection(server.url, HIDDEN)
             with client, pytest.raises(NotFound):
-                client.get("job_1")
+                job_of(client).refresh()
         assert "job_1" in caplog.text  # it is the libraries below that log
         assert HIDDEN not in caplog.text
 
@@ -135,10 +140,10 @@ class TestSecrecy:
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:1")
-        with Client("http://127.0.0.1:2", HIDDEN, retries=0) as client:
+        with Connection("http://127.0.0.1:2", HIDDEN, retries=0) as client:
             with pytest.raises(Unavailable, match=r"no service at http://127\.0\.0\.1:2"):
-                client.get("job_1")
-            assert not client._http._mounts
+                job_of(client).refresh()
+            assert not client._transport.http._mounts
 
 
 class TestProjectFile:

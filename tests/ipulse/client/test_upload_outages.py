@@ -10,8 +10,7 @@ from typing import Any
 import httpx
 import pytest
 
-from ipulse.client.client_base import ClientBase
-from ipulse.client.transport.transports import finished
+from ipulse.client import Connection
 from ipulse_core.errors import Unavailable
 
 ID = "upl_1a2b3c4d5e6f708192a3b4c5"
@@ -41,7 +40,7 @@ class RefusingService:
         self._call = call
         self._refusals = refusals
 
-    async def request(self, method: str, path: str, **_: Any) -> httpx.Response:
+    def request(self, method: str, path: str, **_: Any) -> httpx.Response:
         """Answer a call."""
         self._refuse(method)
         if path.endswith("/versions"):
@@ -50,7 +49,7 @@ class RefusingService:
         size = len(CONTENT)
         return self._answer({"id": ID, "size": size, "offset": self.offset, "complete": complete})
 
-    async def send(self, path: str, chunks: Iterator[bytes], **_: Any) -> httpx.Response:
+    def send(self, path: str, chunks: Iterator[bytes], **_: Any) -> httpx.Response:
         """Take bytes; those of the first request arrive in part."""
         is_first = not self.offset
         for chunk in chunks:
@@ -60,11 +59,11 @@ class RefusingService:
             self._refuse("PATCH")
         return self._answer({})
 
-    async def sleep(self, seconds: float) -> None:
+    def sleep(self, seconds: float) -> None:
         """Wait for no time."""
         self.waited += seconds
 
-    async def close(self) -> None:
+    def close(self) -> None:
         """Do nothing."""
 
     def _refuse(self, method: str) -> None:
@@ -77,21 +76,27 @@ class RefusingService:
 
 
 @pytest.mark.parametrize("call", ["GET", "PATCH", "POST"])
-def test_an_outage_during_an_upload_is_waited_for(call: str, tmp_path: Path) -> None:
+def test_an_outage_during_an_upload_is_waited_for(
+    call: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = tmp_path / "mine.npz"
     path.write_bytes(CONTENT)
     service = RefusingService(call, refusals=1 if call == "PATCH" else 10)
-    client = ClientBase("http://127.0.0.1:1", service, 5.0, 4)  # type: ignore[arg-type]
-    version = finished(client.push_dataset(path, "mine"))
+    client = Connection("http://127.0.0.1:1", "t", timeout=5.0, retries=4)
+    monkeypatch.setattr(client, "_transport", service)
+    version = client.push_dataset(path, "mine")
     assert (version.reference, service.offset >= len(CONTENT)) == ("mine@1", True)
     assert service.waited > (0 if call == "PATCH" else 15)
 
 
-def test_a_service_that_stays_away_ends_the_upload(tmp_path: Path) -> None:
+def test_a_service_that_stays_away_ends_the_upload(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = tmp_path / "mine.npz"
     path.write_bytes(CONTENT)
     service = RefusingService("GET", refusals=10_000)
-    client = ClientBase("http://127.0.0.1:1", service, 5.0, 4)  # type: ignore[arg-type]
+    client = Connection("http://127.0.0.1:1", "t", timeout=5.0, retries=4)
+    monkeypatch.setattr(client, "_transport", service)
     with pytest.raises(Unavailable):
-        finished(client.push_dataset(path, "mine"))
+        client.push_dataset(path, "mine")
     assert service.waited < 120

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from ipulse.cli import main
-from ipulse.handles import Connection, JobHandle
-from tests.ipulse.handles.conftest import agent, connection, ended
+from ipulse.client import Connection, JobHandle
+from tests.ipulse.client.conftest import agent, connection, ended
 
 __all__ = ["agent", "connection", "ended"]
 
@@ -28,9 +28,8 @@ def job(ended: Any) -> JobHandle:
 @pytest.fixture
 def export(connection: Connection, monkeypatch: pytest.MonkeyPatch) -> Export:
     """Runs `ipulse export`, or another command, against the service of the tests."""
-    _, options = connection._arguments
     monkeypatch.setenv("IPULSE_URL", connection.url)
-    monkeypatch.setenv("IPULSE_TOKEN_FILE", str(options["token_file"]))
+    monkeypatch.setenv("IPULSE_TOKEN_FILE", str(connection._arguments["token_file"]))
 
     def run(target: str, *words: str, command: Sequence[str] = ("export",)) -> int:
         return main([*command, target, *words])

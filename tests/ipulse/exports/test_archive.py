@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from ipulse.archives.verification import verify_archive
-from ipulse.handles import Connection, JobHandle
+from ipulse.client import Connection, JobHandle
 from ipulse_core.errors import InvalidInput
-from tests.ipulse.handles.conftest import experiment, files
+from tests.ipulse.client.scripted_jobs import experiment, files
 
 from .conftest import HOSTILE, Export
 

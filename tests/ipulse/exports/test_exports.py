@@ -16,10 +16,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from ipulse.client import Connection, JobHandle
 from ipulse.exports.following import follow_jobs
 from ipulse.exports.record import JobRecord, record_of
-from ipulse.handles import Connection, JobHandle
-from tests.ipulse.handles.conftest import EPOCHS, experiment, weights
+from tests.ipulse.client.scripted_jobs import EPOCHS, experiment, weights
 from tests.service.conditions import eventually
 
 from .conftest import HOSTILE, Export
@@ -27,7 +27,7 @@ from .conftest import HOSTILE, Export
 
 @pytest.fixture
 def record(connection: Connection, job: JobHandle) -> JobRecord:
-    return record_of(connection.client, job.id)
+    return record_of(job)
 
 
 def test_tables_have_every_value_to_the_last_digit(
@@ -224,7 +224,7 @@ def test_tensorboard_is_written_while_a_job_trains(
     measure(1)
     looks = 0
 
-    def find() -> list[str]:
+    def find() -> list[JobHandle]:
         """The jobs to follow; what the agent does between two looks."""
         nonlocal looks
         looks += 1
@@ -233,7 +233,7 @@ def test_tensorboard_is_written_while_a_job_trains(
             measure(2)
         if looks == 3:
             attempt.finish("out_of_memory", "the memory is full")
-        return [job.id]
+        return [job]
 
     def scalars() -> list[tuple[int, float]]:
         [folder] = tmp_path.iterdir()
@@ -243,7 +243,7 @@ def test_tensorboard_is_written_while_a_job_trains(
         events = reader.Scalars("test/accuracy") if known else []
         return [(event.step, event.value) for event in events]
 
-    [folder] = follow_jobs(connection.client, find, tmp_path, pause=0)
+    [folder] = follow_jobs(find, tmp_path, pause=0)
     assert folder.endswith(job.id)
     assert scalars() == [(10, 0.25), (20, 0.5)]
     assert looks == 3

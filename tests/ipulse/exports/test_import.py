@@ -13,10 +13,9 @@ from typing import Any
 import pytest
 
 from ipulse.archives.verification import verify_archive
-from ipulse.client import Client
-from ipulse.handles import Connection, JobHandle
+from ipulse.client import Connection, JobHandle
 from ipulse_core.errors import Conflict, InvalidInput, NotFound
-from tests.ipulse.handles.conftest import files
+from tests.ipulse.client.scripted_jobs import files
 
 from .conftest import HOSTILE, Export
 
@@ -30,27 +29,27 @@ def archive(export: Export, job: JobHandle, tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def client(connection: Connection) -> Client:
-    return connection.client
+def client(connection: Connection) -> Connection:
+    return connection
 
 
 def test_a_job_survives_deletion(
-    archive: Path, job: JobHandle, client: Client, export: Export, tmp_path: Path
+    archive: Path, job: JobHandle, client: Connection, export: Export, tmp_path: Path
 ) -> None:
-    before = client.get(job.id).json
+    before = client.job(job.id).json
     curves = client.curves([job.id])
-    client.delete(job.id)
+    client.job(job.id).delete()
     assert export(str(archive), command=["import"]) == 0
-    after = client.get(job.id).json
+    after = client.job(job.id).json
     mark = after.pop("imported")
     assert mark["archive_sha256"] == hashlib.sha256(archive.read_bytes()).hexdigest()
     assert before.pop("imported") is None
     assert after == before
     assert after["name"] == HOSTILE
     assert client.curves([job.id]) == curves
-    assert [found.id for found in client.list(query="imported>2020-01-01")] == [job.id]
-    assert job.id in [found.id for found in client.list(query="test_accuracy>0.89 epochs:3")]
-    downloaded = client.download(job.id, tmp_path / "results")
+    assert [found.id for found in client.jobs(query="imported>2020-01-01")] == [job.id]
+    assert job.id in [found.id for found in client.jobs(query="test_accuracy>0.89 epochs:3")]
+    downloaded = client.job(job.id).download(tmp_path / "results")
     assert {path.name: path.read_bytes() for path in downloaded} == {
         **files(),
         "checkpoint.npz": b"state",
@@ -61,41 +60,45 @@ def test_a_job_survives_deletion(
     assert again.read_bytes() == archive.read_bytes()
     assert verify_archive(again) == verify_archive(archive)
     # It can be continued, and deleted with its files.
-    assert client.continue_training(job.id, 2).json["start_from"]["job"] == job.id
+    assert client.job(job.id).continue_training(2).json["start_from"]["job"] == job.id
     assert client.import_archive(archive).id == job.id  # again: the same job
-    client.delete(job.id)
+    client.job(job.id).delete()
     with pytest.raises(NotFound):
-        client.artifacts(job.id)
+        client.job(job.id).artifacts()
 
 
 def test_a_failed_job_is_imported(
-    ended: Any, export: Export, client: Client, tmp_path: Path
+    ended: Any, export: Export, client: Connection, tmp_path: Path
 ) -> None:
     job = ended(fails=True)
     assert export("archive", job.id, "--to", str(tmp_path)) == 0
-    client.delete(job.id)
+    client.job(job.id).delete()
     imported = client.import_archive(tmp_path / f"{job.id}.zip")
     assert (imported.state, imported.reason) == (job.state, "out_of_memory")
-    messages = [event.fields["message"] for event in client.events(job.id, kinds=["log"])]
+    messages = [event.fields["message"] for event in client.job(job.id).events(kinds=["log"])]
     assert "nothing is left" in messages
 
 
-def test_an_imported_job_is_found_by_its_ops(archive: Path, job: JobHandle, client: Client) -> None:
+def test_an_imported_job_is_found_by_its_ops(
+    archive: Path, job: JobHandle, client: Connection
+) -> None:
     digest = "0f" * 32
     names = [f"pool_op@sha256:{digest}", f"scale_op@sha256:{'1e' * 32}"]
     members = members_of(archive)
     own = (*names, f"twin@sha256:{digest}")
     layers = [{"kind": "op", "op": name, "neurons": 6} for name in own]
     of_spec(lambda spec: spec["network"]["layers"].extend(layers))(members)
-    client.delete(job.id)
+    client.job(job.id).delete()
     imported = client.import_archive(write(archive, members))
     for query in ("op:scale_op", f'op:"{names[1]}"', f"op:*@sha256:{digest}"):
-        assert [found.id for found in client.list(query=query)] == [imported.id], query
-    assert list(client.list(query="op:pool")) == []
-    client.delete(imported.id)
+        assert [found.id for found in client.jobs(query=query)] == [imported.id], query
+    assert list(client.jobs(query="op:pool")) == []
+    client.job(imported.id).delete()
 
 
-def test_a_job_that_is_there_is_not_replaced(archive: Path, job: JobHandle, client: Client) -> None:
+def test_a_job_that_is_there_is_not_replaced(
+    archive: Path, job: JobHandle, client: Connection
+) -> None:
     with pytest.raises(Conflict, match="delete it first") as error:
         client.import_archive(archive)
     assert job.refresh().json["imported"] is None, error
@@ -186,10 +189,10 @@ HOSTILE_ARCHIVES: list[tuple[str, Callable[[Members], Any], str]] = [
 ]
 
 
-def test_a_hostile_archive_is_refused(archive: Path, client: Client, tmp_path: Path) -> None:
+def test_a_hostile_archive_is_refused(archive: Path, client: Connection, tmp_path: Path) -> None:
     members = members_of(archive)
     job_id = json.loads(members["job.json"])["id"]
-    client.delete(job_id)
+    client.job(job_id).delete()
     for name, change, place in HOSTILE_ARCHIVES:
         changed = dict(members)
         change(changed)
@@ -200,13 +203,13 @@ def test_a_hostile_archive_is_refused(archive: Path, client: Client, tmp_path: P
             client.import_archive(path)
         assert place in str(here.value), name
         assert str(there.value).partition("\n")[2] == str(here.value).partition("\n")[2], name
-        assert not [job for job in client.list() if job.id == job_id]
+        assert not [job for job in client.jobs() if job.id == job_id]
     # None of them left anything behind that would stop the true one.
     assert client.import_archive(archive).id == job_id
 
 
 def test_a_zip_that_claims_much_is_refused_at_once(
-    archive: Path, client: Client, tmp_path: Path
+    archive: Path, client: Connection, tmp_path: Path
 ) -> None:
     members = members_of(archive)
     bomb = tmp_path / "bomb.zip"
@@ -240,7 +243,7 @@ def test_a_zip_that_claims_much_is_refused_at_once(
             client.import_archive(path)
 
 
-def test_what_is_no_archive_is_refused(client: Client, tmp_path: Path, export: Export) -> None:
+def test_what_is_no_archive_is_refused(client: Connection, tmp_path: Path, export: Export) -> None:
     path = tmp_path / "wrong.zip"
     for content in (b"text", b"PK\x05\x06" + bytes(18), b"PK\x05\x06" + b"\xff" * 18):
         path.write_bytes(content)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ipulse.client import Client
+from ipulse.client import Connection
 from ipulse.stack.guarded_process import GuardedProcess
 from ipulse.stack.stack import Stack
 from ipulse.stack.tls import self_signed
@@ -34,8 +34,8 @@ def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
 
 
 @pytest.fixture
-def client(stack: Stack) -> Iterator[Client]:
-    with Client(home=stack.home) as client:
+def client(stack: Stack) -> Iterator[Connection]:
+    with Connection(home=stack.home) as client:
         yield client
 
 

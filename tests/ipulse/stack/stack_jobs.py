@@ -9,7 +9,7 @@ import textwrap
 import time
 from pathlib import Path
 
-from ipulse.client import Client, JobEvent
+from ipulse.client import Connection, JobEvent
 from tests.ipulse.stack.guarded import Watched
 
 SOURCE = Path(__file__).parents[3]
@@ -23,7 +23,7 @@ ENVIRONMENT = {
 }
 
 
-def submit(client: Client, behaviour: str) -> str:
+def submit(client: Connection, behaviour: str) -> str:
     spec = {
         "version": 1,
         "network": {"layers": [{"neurons": 8}]},
@@ -32,20 +32,20 @@ def submit(client: Client, behaviour: str) -> str:
     return client.submit(spec).id
 
 
-def states(client: Client) -> dict[str, str]:
+def states(client: Connection) -> dict[str, str]:
     return {agent.name: agent.state for agent in client.agents()}
 
 
-def follow_until(client: Client, job_id: str, text: str, attempt: int = 1) -> JobEvent:
+def follow_until(client: Connection, job_id: str, text: str, attempt: int = 1) -> JobEvent:
     """The first log line of the attempt that begins so."""
-    for event in client.watch(job_id):
+    for event in client.job(job_id).watch():
         is_meant = event.kind == "log" and event.json["attempt"] == attempt
         if is_meant and event.json["message"].startswith(text):
             return event
     raise AssertionError(f"the job ended without {text!r}")
 
 
-def runner_of(client: Client, job_id: str, attempt: int = 1) -> Watched:
+def runner_of(client: Connection, job_id: str, attempt: int = 1) -> Watched:
     return Watched(int(follow_until(client, job_id, "pid", attempt).json["message"].split()[1]))
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from ipulse.client import Client
+from ipulse.client import Connection
 from ipulse.stack.stack import Stack
 from ipulse.stack.tls import digest_of, self_signed
 from tests.ipulse.stack.guarded import DEADLINE
@@ -170,7 +170,7 @@ class TestRefusals:
 
     @pytest.mark.parametrize("devices", ["cpu,quantum", "", ","])
     def test_devices_that_are_none_use_nothing(
-        self, stack: Stack, client: Client, tmp_path: Path, devices: str
+        self, stack: Stack, client: Connection, tmp_path: Path, devices: str
     ) -> None:
         line = join_line(stack)
         done = ipulse_here(*line, "--home", str(tmp_path), "--devices", devices)

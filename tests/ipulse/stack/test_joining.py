@@ -14,7 +14,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from ipulse.client import Client
+from ipulse.client import Connection
 from ipulse.stack.stack import Stack
 from ipulse_core.states import JobState
 from tests.ipulse.live_service import LiveService
@@ -28,19 +28,19 @@ SECRET = re.compile(r"(ipj|ipulse)_[0-9a-f]{16}_")
 
 
 def test_an_agent_joins_runs_a_job_and_runs_again_later(
-    stack: Stack, client: Client, tmp_path: Path
+    stack: Stack, client: Connection, tmp_path: Path
 ) -> None:
     home = tmp_path / "agent"
     line = join_line(stack, "--labels", "site=b,room=2")
     with running(home, *line, "--name", "joined") as process:
         assert not SECRET.search(" ".join(psutil.Process(process.pid).cmdline()))
-        job = client.wait(submit(client, "completes"), timeout=DEADLINE)
+        job = client.job(submit(client, "completes")).wait(timeout=DEADLINE, check=False)
         assert job.state is JobState.SUCCEEDED
     assert process.returncode == 0
     with running(home, "agent", "run", before=["nohup"]) as process:
         for each in [process, *psutil.Process(process.pid).children(recursive=True)]:
             os.kill(each.pid, signal.SIGHUP)
-        job = client.wait(submit(client, "completes"), timeout=DEADLINE)
+        job = client.job(submit(client, "completes")).wait(timeout=DEADLINE, check=False)
         assert job.state is JobState.SUCCEEDED
     for name in ("agent.json", "instance"):
         assert stat.S_IMODE((home / name).stat().st_mode) == 0o600
@@ -51,7 +51,7 @@ def test_an_agent_joins_runs_a_job_and_runs_again_later(
 
 @pytest.mark.verify
 def test_a_joined_agent_that_was_off_for_a_month_comes_back(
-    stack: Stack, client: Client, tmp_path: Path
+    stack: Stack, client: Connection, tmp_path: Path
 ) -> None:
     home = tmp_path / "agent"
     with running(home, *join_line(stack), "--name", "long-off"):
@@ -68,14 +68,14 @@ def test_a_joined_agent_that_was_off_for_a_month_comes_back(
             assert database.execute(statement, [MONTH_MS]).rowcount == 1
     assert [agent.state for agent in client.agents() if agent.name == "long-off"] == ["offline"]
     with running(home, "agent", "run"):
-        job = client.wait(submit(client, "completes"), timeout=DEADLINE)
+        job = client.job(submit(client, "completes")).wait(timeout=DEADLINE, check=False)
         assert job.state is JobState.SUCCEEDED
     left = ipulse("agent", "leave", "--yes", "--home", str(home))
     assert left.returncode == 0, left.stderr
 
 
 def test_a_joined_agent_that_ends_is_started_again(
-    stack: Stack, client: Client, tmp_path: Path
+    stack: Stack, client: Connection, tmp_path: Path
 ) -> None:
     with running(tmp_path / "agent", *join_line(stack), "--name", "killed") as process:
         below = psutil.Process(process.pid).children(recursive=True)
@@ -84,7 +84,7 @@ def test_a_joined_agent_that_ends_is_started_again(
         assert process.stderr is not None
         while "agent has ended" not in (said := process.stderr.readline()):
             assert said
-        job = client.wait(submit(client, "completes"), timeout=DEADLINE)
+        job = client.job(submit(client, "completes")).wait(timeout=DEADLINE, check=False)
         assert job.state is JobState.SUCCEEDED
 
 
@@ -98,7 +98,7 @@ def test_no_broker_is_needed(tmp_path: Path) -> None:
         made = ipulse("agent", "token", *options, env={**os.environ, **address})
         assert made.returncode == 0, made.stderr
         line = json.loads(made.stdout)["command"][1:]
-        with running(tmp_path / "agent", *line), Client(service.url, service.token) as client:
+        with running(tmp_path / "agent", *line), Connection(service.url, service.token) as client:
             for _ in range(3):
-                job = client.wait(submit(client, "completes"), timeout=DEADLINE)
+                job = client.job(submit(client, "completes")).wait(timeout=DEADLINE, check=False)
                 assert job.state is JobState.SUCCEEDED

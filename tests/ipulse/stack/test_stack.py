@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from ipulse.client import Client
+from ipulse.client import Connection
 from ipulse.stack.stack import Stack
 from ipulse.stack.tls import self_signed
 from ipulse_core.errors import Conflict
@@ -43,18 +43,18 @@ def stack(home: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stac
 
 
 @pytest.fixture
-def client(stack: Stack, home: Path) -> Iterator[Client]:
-    with Client(token_file=stack.token_path, home=home) as client:
+def client(stack: Stack, home: Path) -> Iterator[Connection]:
+    with Connection(token_file=stack.token_path, home=home) as client:
         assert client.url.startswith("https://")
         yield client
 
 
 class TestRunning:
-    def test_a_job_goes_all_the_way(self, client: Client) -> None:
-        job = client.wait(submit(client, "completes"), timeout=DEADLINE)
+    def test_a_job_goes_all_the_way(self, client: Connection) -> None:
+        job = client.job(submit(client, "completes")).wait(timeout=DEADLINE, check=False)
         assert job.state is JobState.SUCCEEDED
         assert job.summary == {"test_accuracy": 0.97}
-        roles = {artifact.role for artifact in client.artifacts(job.id)}
+        roles = {artifact.role for artifact in client.job(job.id).artifacts()}
         assert {"metrics", "weights", "manifest"} <= roles
 
     def test_the_home_has_the_address_and_the_token(self, stack: Stack, home: Path) -> None:
@@ -77,15 +77,15 @@ class TestRunning:
         with pytest.raises(Conflict, match=f"process {os.getpid()}"):
             Stack(home).start()
 
-    def test_a_cancel_reaches_the_runner(self, client: Client) -> None:
+    def test_a_cancel_reaches_the_runner(self, client: Connection) -> None:
         job_id = submit(client, "trains_until_released")
         runner = runner_of(client, job_id)
-        client.cancel(job_id)
-        assert client.wait(job_id, timeout=DEADLINE).state is JobState.CANCELLED
+        client.job(job_id).cancel()
+        assert client.job(job_id).wait(timeout=DEADLINE, check=False).state is JobState.CANCELLED
         assert runner.ends()
 
-    def test_the_agents_log_is_json_line_by_line(self, client: Client, home: Path) -> None:
-        client.wait(submit(client, "completes"), timeout=DEADLINE)
+    def test_the_agents_log_is_json_line_by_line(self, client: Connection, home: Path) -> None:
+        client.job(submit(client, "completes")).wait(timeout=DEADLINE, check=False)
         log = (home / "logs" / "agent.log").read_text()
         for line in log.rpartition("\n")[0].splitlines():  # it may be writing the next
             assert "action" in json.loads(line)
@@ -98,44 +98,44 @@ class TestRunning:
 
 
 class TestSuddenDeaths:
-    def test_of_the_runner(self, client: Client) -> None:
+    def test_of_the_runner(self, client: Connection) -> None:
         job_id = submit(client, "trains_until_released")
         os.kill(runner_of(client, job_id).pid, signal.SIGKILL)
         runner_of(client, job_id, attempt=2)
-        job = client.get(job_id)
+        job = client.job(job_id)
         assert [attempt["reason"] for attempt in job.json["attempts"]] == ["runner_lost", None]
-        client.cancel(job_id)
-        client.wait(job_id, timeout=DEADLINE)
+        client.job(job_id).cancel()
+        client.job(job_id).wait(timeout=DEADLINE, check=False)
 
-    def test_of_the_agent(self, stack: Stack, client: Client) -> None:
+    def test_of_the_agent(self, stack: Stack, client: Connection) -> None:
         job_id = submit(client, "trains_until_released")
         runner = runner_of(client, job_id)
         os.kill(stack.processes["agent"].pid, signal.SIGKILL)
         assert runner.ends()
         stack.restart_agent()
         runner_of(client, job_id, attempt=2)
-        job = client.get(job_id)
+        job = client.job(job_id)
         assert [attempt["reason"] for attempt in job.json["attempts"]] == ["worker_lost", None]
-        client.cancel(job_id)
-        client.wait(job_id, timeout=DEADLINE)
+        client.job(job_id).cancel()
+        client.job(job_id).wait(timeout=DEADLINE, check=False)
 
-    def test_of_redis(self, stack: Stack, client: Client) -> None:
+    def test_of_redis(self, stack: Stack, client: Connection) -> None:
         waiting = submit(client, "trains_until_released")
         runner_of(client, waiting)
         os.kill(stack.processes["redis"].pid, signal.SIGKILL)
         stack.restart_redis()
         following = submit(client, "completes")
-        client.cancel(waiting)
-        assert client.wait(waiting, timeout=DEADLINE).state is JobState.CANCELLED
-        assert client.wait(following, timeout=DEADLINE).state is JobState.SUCCEEDED
+        client.job(waiting).cancel()
+        assert client.job(waiting).wait(timeout=DEADLINE, check=False).state is JobState.CANCELLED
+        assert client.job(following).wait(timeout=DEADLINE, check=False).state is JobState.SUCCEEDED
 
-    def test_of_the_service(self, stack: Stack, client: Client) -> None:
+    def test_of_the_service(self, stack: Stack, client: Connection) -> None:
         """Restarts the service within the lease, so that the attempt continues."""
         job_id = submit(client, "trains_until_released")
         runner_of(client, job_id)
         os.kill(stack.processes["service"].pid, signal.SIGKILL)
         stack.restart_service()
-        client.cancel(job_id)
-        job = client.wait(job_id, timeout=DEADLINE)
+        client.job(job_id).cancel()
+        job = client.job(job_id).wait(timeout=DEADLINE, check=False)
         assert job.state is JobState.CANCELLED
         assert [attempt["reason"] for attempt in job.json["attempts"]] == ["cancelled_by_user"]

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from ipulse.client import Client
+from ipulse.client import Connection
 from ipulse.stack.stack import Stack
 from ipulse_core.errors import Unavailable
 from ipulse_core.states import JobState
@@ -35,7 +35,7 @@ class TestStopping:
         stack = Stack(tmp_path / "home", environment=ENVIRONMENT)
         stack.start()
         processes = [Watched(process.pid) for process in stack.processes.values()]
-        with Client(stack.url, token_file=stack.token_path) as client:
+        with Connection(stack.url, token_file=stack.token_path) as client:
             job_id = submit(client, "trains_until_released")
             runner = runner_of(client, job_id)
         stack.stop()
@@ -43,9 +43,9 @@ class TestStopping:
         assert all(process.ends() for process in processes)
         assert not (tmp_path / "home" / "server.json").exists()
         assert stack.processes == {}
-        with stack, Client(stack.url, token_file=stack.token_path) as client:
+        with stack, Connection(stack.url, token_file=stack.token_path) as client:
             runner_of(client, job_id, attempt=2)
-            job = client.get(job_id)
+            job = client.job(job_id)
             assert [attempt["reason"] for attempt in job.json["attempts"]] == [
                 "worker_stopped",
                 None,
@@ -57,7 +57,7 @@ class TestStopping:
         stack = Stack(tmp_path / "home", environment=ENVIRONMENT)
         names = []
         for _ in range(2):
-            with stack, Client(stack.url, token_file=stack.token_path) as client:
+            with stack, Connection(stack.url, token_file=stack.token_path) as client:
                 eventually(lambda client=client: "idle" in states(client).values())
                 assert list(states(client).values()) == ["idle"]
                 names += states(client)
@@ -92,16 +92,24 @@ class TestWaiting:
         with stack_in_another_process(home, "stack.wait(print)") as starter:
             pids = pids_printed_by(starter)
             wait_until_caught(starter.pid, signal.SIGTERM)
-            with Client(json.loads((home / "server.json").read_text())["url"], home=home) as client:
+            with Connection(
+                json.loads((home / "server.json").read_text())["url"], home=home
+            ) as client:
                 before = submit(client, "trains_until_released")
                 runner_of(client, before)
                 for pid in pids:
                     os.kill(pid, signal.SIGKILL)
                 runner_of(client, before, attempt=2)
-                client.cancel(before)
+                client.job(before).cancel()
                 after = submit(client, "completes")
-                assert client.wait(before, timeout=DEADLINE).state is JobState.CANCELLED
-                assert client.wait(after, timeout=DEADLINE).state is JobState.SUCCEEDED
+                assert (
+                    client.job(before).wait(timeout=DEADLINE, check=False).state
+                    is JobState.CANCELLED
+                )
+                assert (
+                    client.job(after).wait(timeout=DEADLINE, check=False).state
+                    is JobState.SUCCEEDED
+                )
             starter.terminate()
             assert starter.stdout is not None
             report = starter.stdout.read()
@@ -168,8 +176,8 @@ class TestSizes:
         ) as stack:
             assert list(stack.processes) == ["redis", "service", "agent", "agent-2"]
             assert stack.url.startswith("http://127.0.0.1:")
-            with Client(stack.url, token_file=stack.token_path) as client:
+            with Connection(stack.url, token_file=stack.token_path) as client:
                 jobs = [submit(client, "trains_until_released") for _ in range(2)]
                 for job_id in jobs:
                     runner_of(client, job_id)
-                assert [client.get(job_id).state for job_id in jobs] == [JobState.RUNNING] * 2
+                assert [client.job(job_id).state for job_id in jobs] == [JobState.RUNNING] * 2

@@ -18,7 +18,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from ipulse.client import Client
+from ipulse.client import Connection
 from ipulse.client.location import ServiceLocation
 from ipulse.client.transport.connection import options_for
 from ipulse.stack import self_signed, tls
@@ -173,8 +173,8 @@ class TestClient:
             serving.join()
 
     def test_trusts_the_certificate_it_is_given(self, url: str, made: tuple[Path, Path]) -> None:
-        with Client(url, "token", ca=made[0]) as client:
-            assert list(client.list()) == []
+        with Connection(url, "token", ca=made[0]) as client:
+            assert list(client.jobs()) == []
 
     def test_finds_the_certificate_where_it_finds_the_address(
         self, url: str, made: tuple[Path, Path], tmp_path: Path
@@ -182,21 +182,27 @@ class TestClient:
         everywhere = url.replace("127.0.0.1", "0.0.0.0")  # noqa: S104 - a file says so
         (tmp_path / "server.json").write_text(json.dumps({"url": everywhere}))
         Home(tmp_path).keep_certificate(made[0])
-        with Client(None, "token", home=tmp_path) as client:
+        with Connection(None, "token", home=tmp_path) as client:
             assert client.url == url
-            assert list(client.list()) == []
+            assert list(client.jobs()) == []
 
     def test_refuses_another_certificate_at_once_with_a_hint(
         self, url: str, other: tuple[Path, Path]
     ) -> None:
         message = r"not trusted \(self.signed.*--ca FILE"
-        with Client(url, "token", ca=other[0]) as client, pytest.raises(Unavailable, match=message):
-            list(client.list())
+        with (
+            Connection(url, "token", ca=other[0]) as client,
+            pytest.raises(Unavailable, match=message),
+        ):
+            list(client.jobs())
 
     def test_names_the_right_scheme(self, url: str) -> None:
         plain, message = url.replace("https", "http"), "its address begins with https://"
-        with Client(plain, "token", retries=0) as client, pytest.raises(Unavailable, match=message):
-            list(client.list())
+        with (
+            Connection(plain, "token", retries=0) as client,
+            pytest.raises(Unavailable, match=message),
+        ):
+            list(client.jobs())
 
     def test_verifies_an_object_store_to_which_a_service_without_tls_leads(
         self, url: str, made: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch

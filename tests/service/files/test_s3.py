@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from ipulse.client import Client
+from ipulse.client import Connection
 from ipulse.stack.redis_server import RedisServer
 from ipulse_service.files.s3 import S3Blobs
 from tests.service.conditions import eventually
@@ -50,8 +50,8 @@ def test_the_client_downloads_and_verifies(service: InProcess, tmp_path: Path) -
     attempt = service.attempt(job_id)
     attempt.put("weights.npz", "weights", CONTENT)
     attempt.complete()
-    with Client(service.url, token_file=service.settings.token_file) as client:
-        client.download(job_id, tmp_path / "results", ["weights"])
+    with Connection(service.url, token_file=service.settings.token_file) as client:
+        client.job(job_id).download(tmp_path / "results", ["weights"])
     assert (tmp_path / "results" / "weights.npz").read_bytes() == CONTENT
 
 

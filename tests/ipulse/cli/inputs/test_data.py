@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ipulse.client import Client
+from ipulse.client import Connection
 from tests.core.data_files.csv_files import LABELS_FROM_ONE
 from tests.ipulse.cli.conftest import Run
 from tests.service.datasets.files import n_mnist, npz, spikes
@@ -19,7 +19,7 @@ class Cut(Exception):
     """The connection broke."""
 
 
-def test_a_file_becomes_a_version(client: Client, run: Run, tmp_path: Path) -> None:
+def test_a_file_becomes_a_version(client: Connection, run: Run, tmp_path: Path) -> None:
     path = tmp_path / "mine.npz"
     path.write_bytes(spikes(samples=20, steps=10, channels=6))
     done = run("data", "push", str(path))
@@ -61,7 +61,7 @@ def test_any_file_name_gives_a_name(run: Run, tmp_path: Path, file: str, name: s
     assert done.code == 0, done.err
 
 
-def test_a_refused_file_is_explained(client: Client, run: Run, tmp_path: Path) -> None:
+def test_a_refused_file_is_explained(client: Connection, run: Run, tmp_path: Path) -> None:
     path = tmp_path / "twos.npz"
     path.write_bytes(npz(spikes=[[[0, 2]]] * 3, labels=[0, 1, 0]))
     done = run("data", "push", str(path))
@@ -73,7 +73,9 @@ def test_a_refused_file_is_explained(client: Client, run: Run, tmp_path: Path) -
     assert run("data", "push", str(path), "--name", "../x").code == 2
 
 
-def test_a_folder_is_packed_the_same_each_time(client: Client, run: Run, tmp_path: Path) -> None:
+def test_a_folder_is_packed_the_same_each_time(
+    client: Connection, run: Run, tmp_path: Path
+) -> None:
     with zipfile.ZipFile(io.BytesIO(n_mnist())) as archive:
         archive.extractall(tmp_path)
     folder = tmp_path / "N-MNIST"
@@ -84,7 +86,7 @@ def test_a_folder_is_packed_the_same_each_time(client: Client, run: Run, tmp_pat
 
 
 def test_links_of_a_folder_are_followed_and_what_is_left_out_is_counted(
-    client: Client, run: Run, tmp_path: Path
+    client: Connection, run: Run, tmp_path: Path
 ) -> None:
     with zipfile.ZipFile(io.BytesIO(n_mnist())) as archive:
         archive.extractall(tmp_path / "store")
@@ -106,7 +108,7 @@ def test_links_of_a_folder_are_followed_and_what_is_left_out_is_counted(
     assert "1 hidden (.hidden)" in done.err
 
 
-def test_a_warning_is_shown_and_kept(client: Client, run: Run, tmp_path: Path) -> None:
+def test_a_warning_is_shown_and_kept(client: Connection, run: Run, tmp_path: Path) -> None:
     path = tmp_path / "from-one.csv"
     path.write_bytes(LABELS_FROM_ONE)
     done = run("data", "push", str(path))
@@ -123,7 +125,7 @@ def test_a_link_without_content_is_explained(run: Run, tmp_path: Path) -> None:
     assert "datalad get" in done.err
 
 
-def test_a_cut_upload_is_resumed_and_known_bytes_stay(client: Client, tmp_path: Path) -> None:
+def test_a_cut_upload_is_resumed_and_known_bytes_stay(client: Connection, tmp_path: Path) -> None:
     path = tmp_path / "large.npz"
     random = np.random.RandomState(5)
     values = random.rand(40, 16, 1024).astype(np.float32)  # does not become smaller

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ipulse.client import Client
+from ipulse.client import Connection
 from ipulse.spec import parse_spec
 from ipulse.spec.document.example import EXAMPLES, ExampleName, example_path
 from ipulse.spec.document.file import parse_spec_file, read_spec_file
@@ -22,11 +22,11 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_the_file_can_be_submitted(run: Run, client: Client, folder: Path) -> None:
+def test_the_file_can_be_submitted(run: Run, client: Connection, folder: Path) -> None:
     ran = run("init")
     assert (ran.code, ran.out) == (0, "experiment.yaml\n")
     assert "submit experiment.yaml --watch" in ran.err
-    job = client.get(run("submit", "experiment.yaml").out.strip())
+    job = client.job(run("submit", "experiment.yaml").out.strip())
     assert (job.name, job.json["spec"]["data"]["kind"]) == ("experiment", "digits")
 
 
@@ -120,7 +120,7 @@ LABELS = np.arange(60) % 3
     ids=["spikes", "values", "targets", "events"],
 )
 def test_the_shapes_of_a_file_are_read_and_its_job_is_accepted(
-    run: Run, client: Client, folder: Path, arrays: dict[str, Any], expected: dict[str, Any]
+    run: Run, client: Connection, folder: Path, arrays: dict[str, Any], expected: dict[str, Any]
 ) -> None:
     np.savez(folder / "mine.npz", **arrays)
     ran = run("init", "of-mine", "--data", "mine.npz")
@@ -129,7 +129,7 @@ def test_the_shapes_of_a_file_are_read_and_its_job_is_accepted(
     data = read_spec_file(folder / "of-mine.yaml").spec().data
     assert {name: getattr(data, name) for name in expected} == expected
     assert run("data", "push", "mine.npz").code == 0
-    job = client.get(run("submit", "of-mine.yaml").out.strip())
+    job = client.job(run("submit", "of-mine.yaml").out.strip())
     assert job.json["spec"]["data"]["dataset"].startswith("sha256:")
 
 

@@ -9,13 +9,13 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from ipulse.client import Client, JobSelection
+from ipulse.client import Connection, JobSelection
 from tests.ipulse.cli.conftest import SPEC, Run
 
 
 @pytest.mark.parametrize("zone", ["Asia/Kolkata", "Etc/GMT+12"])
 def test_a_date_is_in_the_zone_of_the_caller_everywhere(
-    run: Run, client: Client, monkeypatch: pytest.MonkeyPatch, zone: str
+    run: Run, client: Connection, monkeypatch: pytest.MonkeyPatch, zone: str
 ) -> None:
     monkeypatch.setenv("TZ", zone)
     time.tzset()
@@ -34,7 +34,7 @@ def test_a_date_is_in_the_zone_of_the_caller_everywhere(
     query = f"label.{team.replace('=', ':')}"
     for command in (("list", query, "--wide"), ("status", job.id)):
         assert shown in run(*command).out
-    client.cancel(job.id)
+    client.job(job.id).cancel()
     monkeypatch.undo()
     time.tzset()
 

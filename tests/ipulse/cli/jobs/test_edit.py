@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 
-from ipulse.client import Client
+from ipulse.client import Connection
 from tests.ipulse.cli.conftest import SPEC, Run
 
 
-def test_attributes_are_given_at_submission_and_edited(client: Client, run: Run) -> None:
+def test_attributes_are_given_at_submission_and_edited(client: Connection, run: Run) -> None:
     options = ["--tag", "quick", "--tag", "a", "--group", "g-1", "--note", "First."]
     done = run("submit", "-", *options, "--json", stdin=json.dumps(SPEC))
     assert (done.json["tags"], done.json["group"]) == (["a", "quick"], "g-1")
@@ -16,16 +16,16 @@ def test_attributes_are_given_at_submission_and_edited(client: Client, run: Run)
     edited = run("edit", first, second, "--tag", "b", "--untag", "a", "--json")
     assert [job["tags"] for job in edited.json["jobs"]] == [["b", "quick"], ["b"]]
     run("edit", second, "--name", "renamed", "--group", "g-2", "--priority", "-7", "--note", "N")
-    job = client.get(second)
+    job = client.job(second)
     assert (job.name, job.json["group"], job.json["priority"]) == ("renamed", "g-2", -7)
     assert "notes" in run("status", second).out
     run("edit", second, "--group", "")
-    assert client.get(second).json["group"] is None
+    assert client.job(second).json["group"] is None
     for job_id in (first, second):
-        client.cancel(job_id)
+        client.job(job_id).cancel()
 
 
-def test_what_cannot_be_edited_is_said(client: Client, run: Run) -> None:
+def test_what_cannot_be_edited_is_said(client: Connection, run: Run) -> None:
     job_id = client.submit(SPEC).id
     assert run("edit", job_id).code == 2
     assert run("edit", "--tag", "a").code == 2
@@ -33,4 +33,4 @@ def test_what_cannot_be_edited_is_said(client: Client, run: Run) -> None:
     wrong = run("edit", job_id, "--tag", "Not a tag")
     assert wrong.code == 2
     assert "/add_tags/0" in wrong.err
-    client.cancel(job_id)
+    client.job(job_id).cancel()

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from ipulse.client import Client, SeveralJobs
+from ipulse.client import Connection, SeveralJobs
 from ipulse_core.states import JobState
 from tests.ipulse.cli.conftest import FILES, SPEC, Run
 from tests.ipulse.live_service import Agent, LiveService
@@ -24,7 +24,7 @@ def renamed(service: LiveService, job_id: str, digits: str) -> str:
 
 
 @pytest.fixture
-def twins(service: LiveService, client: Client) -> list[str]:
+def twins(service: LiveService, client: Connection) -> list[str]:
     """Two jobs with ids that begin with the same eight digits, the newer one last."""
     digits = secrets.token_hex(4)
     return [renamed(service, client.submit(SPEC).id, digits + last) for last in "0f"]
@@ -41,33 +41,35 @@ def test_the_first_digits_of_an_id_are_enough(
         assert (ran.code, ran.json["id"]) == (0, job_id)
 
 
-def test_the_name_of_a_single_job_is_enough(run: Run, client: Client) -> None:
+def test_the_name_of_a_single_job_is_enough(run: Run, client: Connection) -> None:
     name = f"my job {secrets.token_hex(4)}, ü"
     first = client.submit({**SPEC, "name": name})
     assert run("status", name, "--json").json["id"] == first.id
     assert run("status", name.upper(), "--json").code == 3
     hexadecimal = secrets.token_hex(8)
     assert run("status", hexadecimal).code == 3
-    client.edit(first.id, name=hexadecimal)
+    client.job(first.id).edit(name=hexadecimal)
     assert run("status", hexadecimal, "--json").json["id"] == first.id
     second = client.submit({**SPEC, "name": hexadecimal})
     ran = run("cancel", hexadecimal)
     assert ran.code == 3
     assert {first.id, second.id} <= set(ran.err.split())
-    assert client.get(second.id).state is JobState.QUEUED
+    assert client.job(second.id).state is JobState.QUEUED
 
 
-def test_an_ambiguous_id_lists_the_candidates(run: Run, client: Client, twins: list[str]) -> None:
+def test_an_ambiguous_id_lists_the_candidates(
+    run: Run, client: Connection, twins: list[str]
+) -> None:
     shared = twins[0][:12]
     for command in ("status", "cancel", "pause"):
         ran = run(command, shared, "--json")
         assert (ran.code, ran.json["error"]["code"]) == (3, "not_found")
         for job_id in twins:
             assert job_id in ran.err
-    assert {client.get(job_id).state for job_id in twins} == {JobState.QUEUED}
+    assert {client.job(job_id).state for job_id in twins} == {JobState.QUEUED}
 
 
-def test_many_candidates_are_cut(service: LiveService, run: Run, client: Client) -> None:
+def test_many_candidates_are_cut(service: LiveService, run: Run, client: Connection) -> None:
     digits = secrets.token_hex(4)
     jobs = [renamed(service, client.submit(SPEC).id, f"{digits}{n:02x}") for n in range(12)]
     ran = run("status", digits)
@@ -84,7 +86,7 @@ def test_latest_is_the_newest_job(run: Run, twins: list[str]) -> None:
 
 
 def test_every_command_takes_them(
-    run: Run, client: Client, agent: Agent, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    run: Run, client: Connection, agent: Agent, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     job_id = client.submit(SPEC).id
@@ -115,7 +117,7 @@ def test_what_means_no_job_is_not_found(run: Run, twins: list[str], reference: s
 
 
 def test_of_jobs_with_one_name_the_newest_is_read_and_none_is_changed(
-    run: Run, client: Client
+    run: Run, client: Connection
 ) -> None:
     name = f"base {secrets.token_hex(4)}"
     old, new = (client.submit({**SPEC, "name": name}).id for _ in range(2))
@@ -134,21 +136,21 @@ def test_of_jobs_with_one_name_the_newest_is_read_and_none_is_changed(
     assert run("priority", name, "3").code == 3
     assert run("edit", name, "--tag", "x").code == 3
     with pytest.raises(SeveralJobs) as several:
-        client.find_id(name)
+        client.job(name)
     assert [job.id for job in several.value.found] == [cloned.out.strip(), new, old]
-    assert {client.get(job_id).state for job_id in (old, new)} == {JobState.QUEUED}
+    assert {client.job(job_id).state for job_id in (old, new)} == {JobState.QUEUED}
 
 
-def test_children_have_names_of_their_own(run: Run, client: Client, agent: Agent) -> None:
+def test_children_have_names_of_their_own(run: Run, client: Connection, agent: Agent) -> None:
     name = f"base-{secrets.token_hex(4)}"
     parent = client.submit({**SPEC, "name": name}).id
     agent.claim(parent).run({"checkpoint": b"state", **FILES}, [])
     key = secrets.token_hex(8)
-    first = client.continue_training(parent, 2, key)
-    assert client.continue_training(parent, 2, key).id == first.id
+    first = client.job(parent).continue_training(2, key)
+    assert client.job(parent).continue_training(2, key).id == first.id
     second = run("continue", name, "--epochs", "3", "--json").json
     assert (first.name, second["name"]) == (f"{name}+2", f"{name}+3")
     assert run("status", name, "--json").json["id"] == parent, "the name means what it meant"
     assert run("status", f"{name}+3", "--json").json["id"] == second["id"]
     for job_id in (first.id, second["id"]):
-        client.cancel(job_id)
+        client.job(job_id).cancel()

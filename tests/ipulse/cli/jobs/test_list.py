@@ -8,18 +8,18 @@ import secrets
 
 import pytest
 
-from ipulse.client import Client
+from ipulse.client import Connection
 from ipulse_core.errors import InvalidInput
 from tests.ipulse.cli.conftest import SPEC, Run
 
 
 @pytest.fixture
-def group(client: Client) -> str:
+def group(client: Connection) -> str:
     """A group of three jobs with seeds 1 to 3, which have ended."""
     name = f"g{secrets.token_hex(6)}"
     for seed in (1, 2, 3):
         job = client.submit({**SPEC, "seed": seed, "name": f'"{seed}", x'}, group=name)
-        client.cancel(job.id)
+        client.job(job.id).cancel()
     return name
 
 
@@ -43,7 +43,7 @@ def test_csv_and_json_have_plain_values(run: Run, group: str) -> None:
     assert header.startswith("id,name,state,")
 
 
-def test_a_quoted_label_is_a_column_and_an_order(run: Run, client: Client) -> None:
+def test_a_quoted_label_is_a_column_and_an_order(run: Run, client: Connection) -> None:
     name = f"l{secrets.token_hex(6)}"
     for value in ("x", "y"):
         client.submit({**SPEC, "name": name, "metadata": {"a, b: ü": value}})
@@ -54,16 +54,16 @@ def test_a_quoted_label_is_a_column_and_an_order(run: Run, client: Client) -> No
     assert run("list", f'name:{name} {label}:"y"*', "--columns", label, "--csv").out.count("y") == 1
 
 
-def test_a_wrong_query_says_where(run: Run, client: Client, group: str) -> None:
+def test_a_wrong_query_says_where(run: Run, client: Connection, group: str) -> None:
     wrong = run("list", f"group:{group} sed:1")
     assert wrong.code == 2
     assert "sed" in wrong.err
     assert "did you mean" in wrong.err
     assert run("list", "--csv", "--json").code == 2
     with pytest.raises(InvalidInput) as caught:
-        client.count("state:")
+        client.jobs("state:").count()
     assert caught.value.problems[0].code == "syntax"
-    assert client.count(f"group:{group}") == 3
+    assert client.jobs(f"group:{group}").count() == 3
 
 
 def test_an_unknown_column_is_refused_with_the_known_names(run: Run, group: str) -> None:

@@ -11,27 +11,27 @@ from datetime import timedelta
 
 import pytest
 
-from ipulse.client import Client, JobSelection
+from ipulse.client import Connection, JobSelection
 from ipulse_core.states import JobState
 from tests.ipulse.cli.conftest import FILES, SPEC, Ran, Run, environment
 from tests.ipulse.live_service import Agent, LiveService
 
 
 @pytest.fixture
-def team(client: Client) -> Iterator[str]:
+def team(client: Connection) -> Iterator[str]:
     """A label that no other test uses; its jobs are cancelled at the end."""
     label = f"team={secrets.token_hex(8)}"
     yield label
-    client.cancel_all(JobSelection(labels=[label]))
+    client.change_all("cancel", JobSelection(labels=[label]))
 
 
-def submit(client: Client, team: str, count: int = 1) -> list[str]:
+def submit(client: Connection, team: str, count: int = 1) -> list[str]:
     metadata = {"team": team.partition("=")[2]}
     return [client.submit({**SPEC, "metadata": metadata}).id for _ in range(count)]
 
 
-def states(client: Client, jobs: list[str]) -> list[JobState]:
-    return [client.get(job).state for job in jobs]
+def states(client: Connection, jobs: list[str]) -> list[JobState]:
+    return [client.job(job).state for job in jobs]
 
 
 def asked(service: LiveService, answer: str, *arguments: str) -> Ran:
@@ -56,27 +56,27 @@ def asked(service: LiveService, answer: str, *arguments: str) -> Ran:
 
 class TestCancel:
     def test_a_dry_run_counts_and_changes_nothing(
-        self, run: Run, client: Client, team: str
+        self, run: Run, client: Connection, team: str
     ) -> None:
         jobs = submit(client, team, 2)
-        client.cancel(jobs[0])
+        client.job(jobs[0]).cancel()
         counted = run("cancel", "--label", team, "--dry-run", "--json").json
         assert counted["by_state"] == {"cancelled": 1, "queued": 1}
         assert "1 cancelled, 1 queued" in run("cancel", "--label", team, "--dry-run").out
-        assert client.get(jobs[1]).state is JobState.QUEUED
+        assert client.job(jobs[1]).state is JobState.QUEUED
 
     def test_all_that_pass_the_filters_are_cancelled(
-        self, run: Run, client: Client, team: str
+        self, run: Run, client: Connection, team: str
     ) -> None:
         jobs = submit(client, team, 3)
-        client.cancel(jobs[0])
+        client.job(jobs[0]).cancel()
         ran = run("cancel", "--label", team, "--state", "queued", "--yes")
         assert ran.code == 0
         assert ran.out.split()[0] == "2"
         assert set(states(client, jobs)) == {JobState.CANCELLED}
 
     def test_the_question_can_be_answered_with_no(
-        self, service: LiveService, client: Client, team: str
+        self, service: LiveService, client: Connection, team: str
     ) -> None:
         jobs = submit(client, team)
         ran = asked(service, "n", "cancel", "--label", team)
@@ -85,7 +85,7 @@ class TestCancel:
         assert states(client, jobs) == [JobState.QUEUED]
 
     def test_after_a_yes_only_what_was_counted_is_cancelled(
-        self, service: LiveService, client: Client, team: str
+        self, service: LiveService, client: Connection, team: str
     ) -> None:
         jobs = submit(client, team, 2)
         ran = asked(service, "y", "cancel", "--label", team, "--json")
@@ -93,7 +93,7 @@ class TestCancel:
         assert ran.json["changed"] == 2
         assert set(states(client, jobs)) == {JobState.CANCELLED}
 
-    def test_nobody_to_ask_is_an_error(self, run: Run, client: Client, team: str) -> None:
+    def test_nobody_to_ask_is_an_error(self, run: Run, client: Connection, team: str) -> None:
         jobs = submit(client, team)
         ran = run("cancel", "--label", team)
         assert ran.code == 2
@@ -120,7 +120,7 @@ class TestCancel:
 
 
 class TestChosenJobs:
-    def test_several_ids(self, run: Run, client: Client, team: str) -> None:
+    def test_several_ids(self, run: Run, client: Connection, team: str) -> None:
         jobs = submit(client, team, 3)
         paused = run("pause", *jobs[:2], "--json").json["jobs"]
         assert [job["state"] for job in paused] == ["paused", "paused"]
@@ -130,13 +130,13 @@ class TestChosenJobs:
         assert [line.split()[1] for line in deleted] == [jobs[0], jobs[2]]
 
     def test_failed_jobs_are_retried(
-        self, run: Run, client: Client, agent: Agent, team: str
+        self, run: Run, client: Connection, agent: Agent, team: str
     ) -> None:
         jobs = submit(client, team, 3)
         for job_id in jobs[:2]:
             agent.claim(job_id).finish("diverged", "no finite loss")
         assert run("retry", jobs[0], "--json").json["state"] == "queued"
-        client.cancel(jobs[2])
+        client.job(jobs[2]).cancel()
         refused = run("retry", jobs[2])
         assert refused.code == 6
         assert "clone" in refused.err
@@ -145,9 +145,9 @@ class TestChosenJobs:
         assert run("retry", "-q", query).out.split()[:3] == ["1", "job", "retried,"]
         assert states(client, jobs[:2]) == [JobState.QUEUED] * 2
 
-    def test_a_query(self, run: Run, client: Client, team: str) -> None:
+    def test_a_query(self, run: Run, client: Connection, team: str) -> None:
         jobs = submit(client, team, 3)
-        client.cancel(jobs[2])
+        client.job(jobs[2]).cancel()
         query = f"label.team:{team.partition('=')[2]}"
         counted = run("pause", "-q", query, "--dry-run")
         assert "1 cancelled, 2 queued" in counted.out
@@ -155,8 +155,8 @@ class TestChosenJobs:
         assert states(client, jobs[:2]) == [JobState.PAUSED] * 2
         edited = run("edit", "-q", query, "--tag", "t", "--group", "g", "--priority", "3")
         assert edited.out.split() == ["2", "jobs", "changed,", "1", "left", "unchanged"]
-        assert client.get(jobs[0]).json["tags"] == ["t"]
-        assert client.get(jobs[2]).json["group"] is None, "all of its changes, or none"
+        assert client.job(jobs[0]).json["tags"] == ["t"]
+        assert client.job(jobs[2]).json["group"] is None, "all of its changes, or none"
         assert run("resume", "-q", f"{query} tag:t", "--json").json["changed"] == 2
         assert run("cancel", "-q", f"{query} state:queued", "--yes").out.split()[0] == "2"
         assert run("delete", "-q", query, "--yes", "--json").json["changed"] == 3
@@ -184,37 +184,37 @@ class TestChosenJobs:
 class TestDelete:
     @pytest.mark.parametrize(("answer", "code"), [("n", 130), ("", 130), ("y", 0)])
     def test_a_person_is_asked(
-        self, service: LiveService, client: Client, answer: str, code: int
+        self, service: LiveService, client: Connection, answer: str, code: int
     ) -> None:
-        job_id = client.cancel(client.submit(SPEC).id).id
+        job_id = client.submit(SPEC).cancel().id
         ran = asked(service, answer, "delete", job_id)
         assert ran.code == code
         assert job_id in ran.err
         assert (ran.out == "") == bool(code)
-        assert (code == 0) == (job_id not in [job.id for job in client.list()])
+        assert (code == 0) == (job_id not in [job.id for job in client.jobs()])
 
-    def test_it_says_what_it_deleted(self, run: Run, client: Client, agent: Agent) -> None:
+    def test_it_says_what_it_deleted(self, run: Run, client: Connection, agent: Agent) -> None:
         job = client.submit(SPEC)
         agent.claim(job.id).run(FILES, [])
-        size = sum(file.size for file in client.artifacts(job.id))
+        size = sum(file.size for file in client.job(job.id).artifacts())
         ran = run("delete", job.id, "--yes")
         assert ran.code == 0
         assert {job.id, "small", str(size)} <= set(ran.out.replace(",", "").split())
         assert run("status", job.id).code == 3
 
-    def test_only_what_has_ended_is_deleted(self, run: Run, client: Client, team: str) -> None:
+    def test_only_what_has_ended_is_deleted(self, run: Run, client: Connection, team: str) -> None:
         jobs = submit(client, team, 3)
         for job in jobs[:2]:
-            client.cancel(job)
+            client.job(job).cancel()
         result = run("delete", "--label", team, "--yes", "--json").json
         assert (result["changed"], result["unchanged"]) == (2, 1)
         assert run("status", jobs[0]).code == 3
         assert states(client, jobs[2:]) == [JobState.QUEUED]
 
-    def test_old_jobs(self, run: Run, client: Client, team: str) -> None:
+    def test_old_jobs(self, run: Run, client: Connection, team: str) -> None:
         [job] = submit(client, team)
-        client.cancel(job)
-        day_before = (client.get(job).created_at - timedelta(days=1)).isoformat()
+        client.job(job).cancel()
+        day_before = (client.job(job).created_at - timedelta(days=1)).isoformat()
         before = ("delete", "--label", team, "--created-before", day_before, "--yes", "--json")
         after = ("delete", "--label", team, "--created-after", day_before, "--yes", "--json")
         assert run(*before).json["matched"] == 0
@@ -223,16 +223,16 @@ class TestDelete:
 
 class TestPriority:
     @pytest.mark.parametrize("priority", [10, -7])
-    def test_it_changes(self, run: Run, client: Client, team: str, priority: int) -> None:
+    def test_it_changes(self, run: Run, client: Connection, team: str, priority: int) -> None:
         [job] = submit(client, team)
         assert run("priority", job, str(priority)).code == 0
-        assert client.get(job).json["priority"] == priority
+        assert client.job(job).json["priority"] == priority
         assert str(priority) in run("status", job).out
 
-    def test_what_is_none_is_refused(self, run: Run, client: Client, team: str) -> None:
+    def test_what_is_none_is_refused(self, run: Run, client: Connection, team: str) -> None:
         [job] = submit(client, team)
         for wrong in ("101", "-101", "high", "--high", "1.5"):
             assert run("priority", job, wrong).code == 2
-        client.cancel(job)
+        client.job(job).cancel()
         assert run("priority", job, "1").code == 6
         assert run("priority", "job_0", "1").code == 3

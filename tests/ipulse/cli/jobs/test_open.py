@@ -11,7 +11,7 @@ from urllib.parse import parse_qs, urlsplit
 import httpx
 import pytest
 
-from ipulse.client import Client
+from ipulse.client import Connection
 from tests.ipulse.cli.conftest import SPEC, Run, environment
 from tests.ipulse.live_service import LiveService
 
@@ -51,7 +51,9 @@ def ran_with(browser: Path, service: LiveService, *arguments: str) -> tuple[str,
     return done.stdout, opened.read_text() if opened.exists() else ""
 
 
-def test_the_page_of_a_job_is_opened(service: LiveService, client: Client, browser: Path) -> None:
+def test_the_page_of_a_job_is_opened(
+    service: LiveService, client: Connection, browser: Path
+) -> None:
     job_id = client.submit(SPEC).id
     address = f"{service.url}/jobs/{job_id}"
     shown, opened = ran_with(browser, service, "open", "latest")
@@ -67,7 +69,7 @@ def test_without_an_id_the_list_is_opened(service: LiveService, browser: Path) -
 
 
 def test_the_address_can_be_printed_only(
-    service: LiveService, client: Client, browser: Path, run: Run
+    service: LiveService, client: Connection, browser: Path, run: Run
 ) -> None:
     job_id = client.submit(SPEC).id
     address = f"{service.url}/jobs/{job_id}"
@@ -95,7 +97,7 @@ def test_without_a_browser_the_address_is_printed(service: LiveService, tmp_path
 
 
 def test_submit_prints_the_address_on_a_terminal(
-    service: LiveService, spec_file: Path, client: Client
+    service: LiveService, spec_file: Path, client: Connection
 ) -> None:
     master, slave = os.openpty()
     try:
@@ -113,6 +115,6 @@ def test_submit_prints_the_address_on_a_terminal(
         os.close(slave)
         os.close(master)
     job_id = done.stdout.strip()
-    assert client.get(job_id).name == "small"
+    assert client.job(job_id).name == "small"
     assert f"{service.url}/jobs/{job_id}" in remarks
     assert f"watch {job_id[4:12]}" in remarks

@@ -8,7 +8,7 @@ import pytest
 
 from ipulse.cli.display.figures import figure
 from ipulse.cli.display.sweep_tables import setting_text
-from ipulse.client import Client
+from ipulse.client import Connection
 from ipulse_core.ids import short_id
 from tests.ipulse.cli.conftest import SPEC, Run
 from tests.ipulse.live_service import Agent
@@ -19,7 +19,7 @@ def names_of(out: str) -> list[str]:
     return [re.split(r"\s{2,}", line.strip())[0] for line in out.splitlines() if "  " in line]
 
 
-def test_each_row_has_a_name_of_its_own(run: Run, client: Client, agent: Agent) -> None:
+def test_each_row_has_a_name_of_its_own(run: Run, client: Connection, agent: Agent) -> None:
     job = client.submit({**SPEC, "metadata": {"seconds": "7", "name": "mine"}})
     attempt = agent.claim(job.id)
     for phase in ("prepare", "compile", "acquire", "run"):
@@ -61,7 +61,7 @@ def test_no_figure_of_a_job_or_a_sweep_has_an_exponent(value: float) -> None:
         assert shown == pytest.approx(value, rel=1e-3)
 
 
-def test_the_job_that_is_waited_for_is_named_once(run: Run, client: Client) -> None:
+def test_the_job_that_is_waited_for_is_named_once(run: Run, client: Connection) -> None:
     first = client.submit({**SPEC, "name": "the base"})
     second = client.submit({**SPEC, "name": "the second"}, after=[first.id])
     shown = run("status", second.id).out
@@ -69,4 +69,4 @@ def test_the_job_that_is_waited_for_is_named_once(run: Run, client: Client) -> N
     assert waits.count("the base") == 1
     assert waits.count(short_id(first.id)) == 1
     assert first.id not in waits
-    client.cancel(first.id)
+    client.job(first.id).cancel()

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ipulse.client import Client
+from ipulse.client import Connection
 from tests.ipulse.cli.conftest import SPEC, Run
 from tests.ipulse.client.samples import job
 from tests.ipulse.scripted_server import ScriptedServer, json_answer
@@ -26,14 +26,14 @@ class TestValidate:
         [weights] = [line.split()[1] for line in facts if line.startswith("weights")]
         assert int(weights) == 64 * 8 + 8 * 8 + 8 * 10
 
-    def test_json_equals_the_response_of_the_service(self, run: Run, client: Client) -> None:
+    def test_json_equals_the_response_of_the_service(self, run: Run, client: Connection) -> None:
         ran = run("validate", "-", "--json", stdin=json.dumps(SPEC))
         valid = client.validate(SPEC)
         assert ran.code == 0
         whole = {"valid": True, "spec": valid.spec, "spec_sha256": valid.sha256, "fit": None}
         assert ran.json == whole
 
-    def test_the_prediction_equals_that_of_the_service(self, run: Run, client: Client) -> None:
+    def test_the_prediction_equals_that_of_the_service(self, run: Run, client: Connection) -> None:
         spec = {**SPEC, "device": {"kind": "emulator", "tiles": 8}}
         ran = run("validate", "-", "--json", stdin=json.dumps(spec))
         assert ran.json["fit"]["tiles"] == 8
@@ -85,10 +85,12 @@ class TestSubmit:
         [sent] = json.loads(request.body)["jobs"]
         assert sent["spec"] == {"version": 1, "network": {"layers": [{"neurons": 8}]}, "seed": 3}
 
-    def test_the_id_is_all_that_is_printed(self, run: Run, client: Client, spec_file: Path) -> None:
+    def test_the_id_is_all_that_is_printed(
+        self, run: Run, client: Connection, spec_file: Path
+    ) -> None:
         ran = run("submit", str(spec_file))
         assert (ran.code, ran.err) == (0, "")
-        assert client.get(ran.out.strip()).name == "small"
+        assert client.job(ran.out.strip()).name == "small"
 
     def test_json_is_the_job(self, run: Run, spec_file: Path) -> None:
         ran = run("submit", "-", "--json", stdin=spec_file.read_text())
@@ -109,17 +111,17 @@ class TestSubmit:
         assert ran.code == 2  # and not 5: nobody asked for the service
 
     def test_several_files_are_several_jobs(
-        self, run: Run, client: Client, spec_file: Path, tmp_path: Path
+        self, run: Run, client: Connection, spec_file: Path, tmp_path: Path
     ) -> None:
         other = tmp_path / "other.yaml"
         other.write_text(spec_file.read_text().replace("small", "other"))
         ran = run("submit", str(spec_file), str(other), "--tag", "pair", "--json")
         assert ran.code == 0
-        names = [client.get(job["id"]).name for job in ran.json["jobs"]]
+        names = [client.job(job["id"]).name for job in ran.json["jobs"]]
         assert names == ["small", "other"]
 
     def test_a_problem_of_one_file_names_it_and_nothing_is_submitted(
-        self, run: Run, client: Client, spec_file: Path, tmp_path: Path
+        self, run: Run, client: Connection, spec_file: Path, tmp_path: Path
     ) -> None:
         bad, worse = tmp_path / "bad.yaml", tmp_path / "worse.yaml"
         bad.write_text("version: 1\nseed: -1\nnetwork: {layers: [{neurons: 4}]}\n")
@@ -132,7 +134,7 @@ class TestSubmit:
         ran = run("submit", str(spec_file), str(worse), "--tag", "never")
         assert (ran.code, ran.out) == (2, "")
         assert f"{worse}:3: /data/dataset: " in ran.err  # only the service knows
-        assert client.count("tag:never") == 0
+        assert client.jobs("tag:never").count() == 0
 
     def test_a_wrong_option_is_named_once_and_no_line_of_a_file(
         self, run: Run, spec_file: Path, tmp_path: Path

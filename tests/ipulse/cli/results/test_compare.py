@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from ipulse.client import Client
+from ipulse.client import Connection
 from tests.ipulse.cli.conftest import SPEC, Run
 from tests.ipulse.live_service import Agent
 
@@ -23,7 +23,7 @@ def name() -> str:
 
 
 @pytest.fixture
-def group(client: Client, agent: Agent, name: str) -> Iterator[list[str]]:
+def group(client: Connection, agent: Agent, name: str) -> Iterator[list[str]]:
     """Jobs with two learning rates: three seeds of one, one of the other; they have a result."""
     jobs = []
     for rate, accuracies in ACCURACIES.items():
@@ -39,10 +39,10 @@ def group(client: Client, agent: Agent, name: str) -> Iterator[list[str]]:
             jobs.append(job_id)
     yield jobs
     for job_id in jobs:
-        client.cancel(job_id)
+        client.job(job_id).cancel()
 
 
-def test_jobs_are_compared(client: Client, run: Run, name: str, group: list[str]) -> None:
+def test_jobs_are_compared(client: Connection, run: Run, name: str, group: list[str]) -> None:
     lines = [line.split() for line in run("compare", group[2], group[3]).out.splitlines()]
     assert lines[0] == [group[2][4:12], group[3][4:12], "difference"]
     assert ["learning_rate", "0.01", "0.1"] in lines

@@ -5,12 +5,12 @@ from __future__ import annotations
 import csv
 import io
 
-from ipulse.client import Client
+from ipulse.client import Connection
 from tests.ipulse.cli.conftest import SPEC, Run
 from tests.ipulse.live_service import Agent
 
 
-def test_metrics_of_two_jobs(client: Client, agent: Agent, run: Run) -> None:
+def test_metrics_of_two_jobs(client: Connection, agent: Agent, run: Run) -> None:
     jobs = [client.submit(SPEC).id for _ in range(2)]
     for number, job_id in enumerate(jobs):
         attempt = agent.claim(job_id)
@@ -37,4 +37,4 @@ def test_metrics_of_two_jobs(client: Client, agent: Agent, run: Run) -> None:
     assert "no such metrics" in run("metrics", jobs[0], "--scope", "step").err
     assert run("metrics", jobs[0], "--scope", "batch").code == 2
     for job_id in jobs:
-        client.cancel(job_id)
+        client.job(job_id).cancel()

@@ -10,14 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from ipulse.client import Client
+from ipulse.client import Connection
 from tests.ipulse.cli.conftest import FILES, SPEC, Run
 from tests.ipulse.live_service import Agent
 
 
 class TestResults:
     @pytest.fixture
-    def job_id(self, client: Client, agent: Agent) -> str:
+    def job_id(self, client: Connection, agent: Agent) -> str:
         job = client.submit({**SPEC, "metadata": {"who": "me"}})
         agent.claim(job.id).run(FILES, [])
         return job.id
@@ -58,14 +58,14 @@ class TestResults:
         assert not (tmp_path / "x").exists()
 
     def test_download_of_a_job_without_files(
-        self, run: Run, client: Client, tmp_path: Path
+        self, run: Run, client: Connection, tmp_path: Path
     ) -> None:
         job_id = client.submit(SPEC).id
         for more in ((), ("--json",)):
             ran = run("download", job_id, "--to", str(tmp_path / "x"), *more)
             assert ran.code == 3
             assert job_id in ran.err
-        client.cancel(job_id)
+        client.job(job_id).cancel()
 
     def test_download_of_a_role_there_never_is(self, run: Run, job_id: str) -> None:
         ran = run("download", job_id, "--only", "song")
@@ -97,7 +97,7 @@ class TestResults:
         assert ran.code == 6
         assert "`--json` prints it unchanged" in ran.err
 
-    def test_status(self, run: Run, job_id: str, client: Client) -> None:
+    def test_status(self, run: Run, job_id: str, client: Connection) -> None:
         ran = run("status", job_id)
         assert ran.code == 0
         assert ran.out.startswith("succeeded: test accuracy 97.5 %")
@@ -105,7 +105,7 @@ class TestResults:
         names = [line.split("  ")[0] for line in ran.out.splitlines()[1:]]
         assert len(names) == len(set(names)), names
         assert not any("seconds" in name for name in names)
-        assert run("status", job_id, "--json").json == client.get(job_id).json
+        assert run("status", job_id, "--json").json == client.job(job_id).json
 
     def test_list(self, run: Run, job_id: str) -> None:
         ran = run("list", "--limit", "1")
@@ -125,7 +125,7 @@ class TestResults:
 
 
 class TestCancel:
-    def test_cancel_twice(self, run: Run, client: Client) -> None:
+    def test_cancel_twice(self, run: Run, client: Connection) -> None:
         job = client.submit(SPEC)
         for _ in range(2):
             assert run("cancel", job.id).code == 0
@@ -133,7 +133,7 @@ class TestCancel:
 
 
 def test_the_report_is_saved_and_opened(
-    run: Run, client: Client, agent: Agent, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    run: Run, client: Connection, agent: Agent, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     job = client.submit(SPEC)
     ran = run("report", job.id, "--to", str(tmp_path))

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import httpx
 import pytest
 
-from ipulse.client import Client
+from ipulse.client import Connection
 from ipulse_core import messages
 from tests.ipulse.cli.conftest import SPEC, Run, finished
 from tests.ipulse.live_service import LiveService
@@ -24,7 +24,7 @@ class Pod(NamedTuple):
 
 
 @pytest.fixture
-def pod(service: LiveService, client: Client) -> Iterator[Pod]:
+def pod(service: LiveService, client: Connection) -> Iterator[Pod]:
     name = f"pod-{secrets.token_hex(4)}"
     made = client.create_join_token({"site": "b"})
     protocol = {messages.PROTOCOL_HEADER: str(messages.PROTOCOL)}
@@ -49,7 +49,7 @@ def of_pod(pod: Pod, listed: list[dict[str, Any]], key: str) -> dict[str, Any]:
     return found
 
 
-def test_lists_show_the_job_that_an_agent_holds(run: Run, client: Client, pod: Pod) -> None:
+def test_lists_show_the_job_that_an_agent_holds(run: Run, client: Connection, pod: Pod) -> None:
     job = client.submit({**SPEC, "device": {"kind": "emulator"}})
     claim(pod, job.id)
     listed = of_pod(pod, run("agent", "list", "--json").json["agents"], "name")

@@ -16,7 +16,7 @@ from typer._completion_classes import BashComplete, FishComplete, ZshComplete
 from ipulse.cli import VARIABLE, quick_completion
 from ipulse.cli.app import whole_command
 from ipulse.cli.completion_index import read_index, write_index
-from ipulse.client import Client
+from ipulse.client import Connection
 from tests.ipulse.cli.conftest import SPEC, Run, environment
 from tests.ipulse.live_service import LiveService
 from tests.ipulse.scripted_server import ScriptedServer, json_answer
@@ -46,7 +46,7 @@ class TestEveryShell:
         assert "status" in offered(shell, "ipulse sta", offline)
         assert "--watch" in offered(shell, "ipulse submit --wa", offline)
 
-    def test_jobs(self, service: LiveService, client: Client, shell: str, offline: Run) -> None:
+    def test_jobs(self, service: LiveService, client: Connection, shell: str, offline: Run) -> None:
         job_id = client.submit({**SPEC, "name": "$(touch here) `touch here`"}).id
         home = {"IPULSE_HOME": str(service.home)}
         shown = offered(shell, "ipulse cancel ", offline, **home)
@@ -113,7 +113,7 @@ def test_it_takes_at_most_100_ms(tmp_path: Path) -> None:
 
 @pytest.mark.verify
 def test_ids_of_jobs_take_at_most_250_ms(
-    service: LiveService, client: Client, tmp_path: Path
+    service: LiveService, client: Connection, tmp_path: Path
 ) -> None:
     job_id = client.submit(SPEC).id
     home = {"IPULSE_HOME": str(service.home), "IPULSE_CACHE": str(tmp_path)}

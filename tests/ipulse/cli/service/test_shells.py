@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from ipulse.client import Client
+from ipulse.client import Connection
 from ipulse_service.jobs.search.terms import quoted
 from tests.ipulse.cli.conftest import SPEC, Run, environment
 from tests.ipulse.live_service import LiveService
@@ -50,7 +50,7 @@ class TestEveryShell:
         assert completed(shell, "ipulse submit --watc", run, bin_folder) == "--watch"
 
     def test_it_completes_the_id_of_a_job(
-        self, service: LiveService, client: Client, shell: str, run: Run, bin_folder: Path
+        self, service: LiveService, client: Connection, shell: str, run: Run, bin_folder: Path
     ) -> None:
         job_id = client.submit({**SPEC, "name": "$(touch here) `touch here`"}).id
         line = f"ipulse cancel --home {service.home} {job_id[:20]}"
@@ -58,7 +58,7 @@ class TestEveryShell:
         assert not list(bin_folder.glob("**/here"))
 
     def test_it_completes_labels_with_any_letters(
-        self, service: LiveService, client: Client, shell: str, run: Run, bin_folder: Path
+        self, service: LiveService, client: Connection, shell: str, run: Run, bin_folder: Path
     ) -> None:
         """Twice: the name of a label, then its value; neither is evaluated."""
         name, value = "my team's $(touch here)", 'größe: "`touch here`" *'
@@ -70,7 +70,7 @@ class TestEveryShell:
             assert shlex.split(line)[-1] == expected
             line += "gr"
         assert not list(bin_folder.glob("**/here"))
-        client.cancel(job_id)
+        client.job(job_id).cancel()
 
 
 def line_after_tab(shell: str, line: str, run: Run, bin_folder: Path) -> str:

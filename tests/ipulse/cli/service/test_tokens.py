@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ipulse.client import Client
+from ipulse.client import Connection
 from ipulse_core.errors import NotAuthenticated, NotPermitted
 from tests.ipulse.cli.conftest import SPEC, Run
 from tests.ipulse.live_service import LiveService
@@ -33,8 +33,8 @@ def test_a_token_from_its_making_to_its_end(service: LiveService, offline: Run) 
     assert offline("token", "edit", coder, **address).code == 2  # what shall change?
     assert offline("token", "edit", about["id"], "--submit-code", **address).code == 2
 
-    with Client(service.url, secret) as reader:
-        assert list(reader.list()) is not None
+    with Connection(service.url, secret) as reader:
+        assert list(reader.jobs()) is not None
         with pytest.raises(NotPermitted):
             reader.submit(SPEC)
     shown = offline("token", "create", "x", "--role", "owner", **address)
@@ -44,5 +44,5 @@ def test_a_token_from_its_making_to_its_end(service: LiveService, offline: Run) 
     revoked = offline("token", "revoke", about["id"], "--yes", **address)
     assert revoked.code == 0, revoked.err
     assert offline("token", "revoke", about["id"], "--yes", **address).code == 3
-    with Client(service.url, secret) as nobody, pytest.raises(NotAuthenticated):
-        list(nobody.list())
+    with Connection(service.url, secret) as nobody, pytest.raises(NotAuthenticated):
+        list(nobody.jobs())

@@ -10,12 +10,12 @@ from typing import Any
 import nbformat
 import pytest
 
-from ipulse.handles import Connection
+from ipulse.client import Connection
 from tests.acceptance.browser import Browser, open_browser
 from tests.ipulse.live_service import Agent, LiveService
 
-from .conftest import EPOCHS, experiment, files
 from .jupyter import jupyterlab
+from .scripted_jobs import EPOCHS, experiment, files
 
 pytestmark = [pytest.mark.verify, pytest.mark.browser]
 

@@ -1,22 +1,19 @@
-"""A connection to the real service, and jobs that a scripted agent runs."""
+"""Jobs of the real service that a scripted agent runs."""
 
 from __future__ import annotations
 
 import hashlib
 import io
 import json
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import pytest
 
-import ipulse
 from ipulse import LIF, Experiment
-from ipulse.handles import Connection, JobHandle
+from ipulse.client import JobHandle
 from ipulse_core.manifest import ListedFile, manifest_json
-from tests.ipulse.live_service import Agent, Attempt, LiveService
+from tests.ipulse.live_service import Agent, Attempt
 
 # Reported by the scripted agent for every epoch: loss, test accuracy.
 EPOCHS = [(2.0, 0.5), (1.0, 0.9), (0.5, 0.75)]
@@ -95,19 +92,6 @@ def files() -> dict[str, bytes]:
     return {**contents, "manifest.json": json.dumps(manifest_json(listed)).encode()}
 
 
-@pytest.fixture
-def connection(service: LiveService) -> Iterator[Connection]:
-    with ipulse.connect(service.url, token_file=service.home / "token") as made:
-        yield made
-
-
-@pytest.fixture
-def agent(service: LiveService) -> Iterator[Agent]:
-    made = service.agent()
-    yield made
-    made.close()
-
-
 def run_job(agent: Agent, job_id: str, fails: bool = False, accuracy: float = 0.9) -> None:
     """Plays the agent of a job from its claim to its end, with this final accuracy."""
     play(agent.claim(job_id), fails, accuracy)
@@ -135,20 +119,3 @@ def play(attempt: Attempt, fails: bool = False, accuracy: float = 0.9) -> None:
         attempt.store(name, name.partition(".")[0], content)
     attempt.store("checkpoint.npz", "checkpoint", b"state")  # no part of the result
     attempt.finish(test_accuracy=accuracy)
-
-
-@pytest.fixture
-def ended(connection: Connection, agent: Agent) -> Ended:
-    """Submits a job, runs it and returns its handle."""
-
-    def run(fails: bool = False, **options: Any) -> JobHandle:
-        job = connection.submit(experiment(), **options)
-        run_job(agent, job.id, fails)
-        return job.refresh()
-
-    return run
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    return tmp_path / "results"

@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import pytest
 
-from ipulse.handles import Connection
+from ipulse.client import Connection
 from ipulse_core.errors import Conflict, InvalidInput, InvalidSpec
 from tests.ipulse.live_service import Agent
 from tests.service.conditions import eventually
 
-from .conftest import experiment, play
+from .conftest import on_both
+from .scripted_jobs import experiment, play
 
 RATES = (0.1, 0.01)
 
 
+@on_both
 def test_a_sweep_is_followed_to_its_best_trial(connection: Connection, agent: Agent) -> None:
     vary = {"learning_rate": list(RATES), "layers[0].neurons": [4]}
-    sweep = connection.sweep(experiment(seed=7), vary, seeds=2, name="two rates")
+    sweep = connection.create_sweep(experiment(seed=7), vary, seeds=2, name="two rates")
     assert (sweep.name, sweep.state) == ("two rates", "running")
-    assert connection.open_sweep(sweep.id) == sweep
+    assert connection.sweep(sweep.id) == sweep
     eventually(lambda: len(sweep.jobs) == 4)  # the service submits them in the background
     waiting = {job.id: job for job in sweep.jobs}
     while waiting:
@@ -49,8 +51,9 @@ def test_a_sweep_is_followed_to_its_best_trial(connection: Connection, agent: Ag
     assert best.value == pytest.approx(0.885)
 
 
+@on_both
 def test_a_sweep_can_be_paused_resumed_and_stopped(connection: Connection) -> None:
-    sweep = connection.sweep(experiment(), {"seed": [1, 2, 3]}, parallel=1)
+    sweep = connection.create_sweep(experiment(), {"seed": [1, 2, 3]}, parallel=1)
     assert sweep.best() is None
     assert sweep.pause().state == "paused"
     assert sweep.resume().state == "running"
@@ -59,17 +62,18 @@ def test_a_sweep_can_be_paused_resumed_and_stopped(connection: Connection) -> No
     assert sweep.state == "ended"
 
 
+@on_both
 def test_a_regression_is_compared_by_its_error_and_stopping_keeps_what_runs(
     connection: Connection, agent: Agent
 ) -> None:
     data = {"kind": "npz", "name": "mine", "channels": 4, "outputs": 1, "steps": 10}
     regression = experiment(data=data, loss="step_mse")
-    sweep = connection.sweep(regression, {"seed": [1, 2]}, parallel=1)
+    sweep = connection.create_sweep(regression, {"seed": [1, 2]}, parallel=1)
     assert sweep.json["config"]["objective"]["metric"] == "test_mae"
     assert sweep.json["config"]["objective"]["goal"] == "minimize"
     sweep.stop()
 
-    running = connection.sweep(experiment(), {"seed": [1]})
+    running = connection.create_sweep(experiment(), {"seed": [1]})
     eventually(lambda: len(running.jobs) == 1)
     [job] = running.jobs
     attempt = agent.claim(job.id)
@@ -81,8 +85,9 @@ def test_a_regression_is_compared_by_its_error_and_stopping_keeps_what_runs(
     assert list(running.as_completed()) == []
 
 
+@on_both
 def test_a_part_is_repeated(connection: Connection, agent: Agent) -> None:
-    sweep = connection.sweep(experiment(), {"seed": [1, 2]})
+    sweep = connection.create_sweep(experiment(), {"seed": [1, 2]})
     eventually(lambda: len(sweep.jobs) == 2)
     for job in reversed(list(sweep.jobs)):  # the order of the queue
         agent.claim(job.id).finish("diverged", "no finite loss")
@@ -95,12 +100,13 @@ def test_a_part_is_repeated(connection: Connection, agent: Agent) -> None:
         sweep.retry(deleted=True)
 
 
+@on_both
 def test_wrong_sweeps_are_refused(connection: Connection) -> None:
     with pytest.raises(InvalidInput):
-        connection.sweep(experiment(), {})
+        connection.create_sweep(experiment(), {})
     with pytest.raises(InvalidSpec):
-        connection.sweep(experiment(), {"decay": [0.5]})
+        connection.create_sweep(experiment(), {"decay": [0.5]})
     with pytest.raises(InvalidInput):
-        connection.sweep(experiment(), {"epochs": [0, "x"]})
+        connection.create_sweep(experiment(), {"epochs": [0, "x"]})
     with pytest.raises(InvalidInput):
-        connection.sweep(experiment(), {"learning_rate": {"log_uniform": [1e-3, 1e-1]}})
+        connection.create_sweep(experiment(), {"learning_rate": {"log_uniform": [1e-3, 1e-1]}})

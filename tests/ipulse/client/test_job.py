@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import math
 import pickle
 import threading
@@ -13,15 +12,17 @@ import pytest
 
 import ipulse
 from ipulse import Experiment, JobFailed
-from ipulse.handles import Connection
-from ipulse.handles.jobs.job_profile import JobProfile
+from ipulse.client import Connection
+from ipulse.client.jobs.job_profile import JobProfile
 from ipulse_core.errors import Conflict, InvalidInput, InvalidSpec, NotFound
 from ipulse_core.states import JobState
 from tests.ipulse.live_service import Agent, LiveService
 
-from .conftest import EPOCHS, Ended, experiment, files, profile, run_job, weights
+from .conftest import on_both
+from .scripted_jobs import EPOCHS, Ended, experiment, files, profile, run_job, weights
 
 
+@on_both
 def test_a_submitted_job_has_a_handle(connection: Connection) -> None:
     job = connection.submit(experiment(), tags=["baseline"], notes="first", priority=3)
     assert job.state is JobState.QUEUED
@@ -37,12 +38,14 @@ def test_a_submitted_job_has_a_handle(connection: Connection) -> None:
         job.refresh()
 
 
+@on_both
 def test_a_wrong_experiment_is_refused_with_every_problem(connection: Connection) -> None:
     with pytest.raises(InvalidSpec) as refused:
         connection.submit(experiment(epochs=0, batch_size=0))
     assert len(refused.value.problems) == 2
 
 
+@on_both
 def test_waiting_returns_when_the_job_has_succeeded(
     connection: Connection, agent: Agent, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -56,6 +59,7 @@ def test_waiting_returns_when_the_job_has_succeeded(
     assert [line for line in shown.splitlines() if line.startswith("epoch 3/3")]
 
 
+@on_both
 def test_a_failed_job_raises_its_reason_and_the_end_of_its_log(ended: Ended) -> None:
     job = ended(fails=True)
     with pytest.raises(JobFailed, match="the memory is full") as failed:
@@ -67,17 +71,12 @@ def test_a_failed_job_raises_its_reason_and_the_end_of_its_log(ended: Ended) -> 
     assert (str(copy), copy.log, copy.job_id) == (str(failed.value), failed.value.log, job.id)
 
 
+@on_both
 def test_a_retried_job_is_waited_for_again(
-    connection: Connection, service: LiveService, ended: Ended, agent: Agent
+    connection: Connection, ended: Ended, agent: Agent
 ) -> None:
     job = ended(fails=True)
-
-    async def program() -> JobState:
-        async with ipulse.connect_async(service.url, service.token) as other:
-            handle = await other.job(job.id)
-            return (await handle.retry()).state
-
-    assert asyncio.run(program()) is JobState.QUEUED
+    assert connection.job(job.id).retry().state is JobState.QUEUED
     assert job.state is JobState.FAILED, "a handle has what it last read"
     assert job.retry().state is JobState.QUEUED
     run_job(agent, job.id)
@@ -86,6 +85,7 @@ def test_a_retried_job_is_waited_for_again(
         job.retry()
 
 
+@on_both
 @pytest.mark.parametrize("progress", [False, True])
 def test_waiting_ends_at_the_deadline(connection: Connection, progress: bool) -> None:
     job = connection.submit(experiment())
@@ -93,6 +93,7 @@ def test_waiting_ends_at_the_deadline(connection: Connection, progress: bool) ->
         job.wait(timeout=0.1, progress=progress)
 
 
+@on_both
 def test_metrics_are_columns_by_epoch_or_step(ended: Ended) -> None:
     job = ended()
     columns = job.metrics("loss", "test_accuracy", as_="columns")
@@ -112,13 +113,15 @@ def test_metrics_are_columns_by_epoch_or_step(ended: Ended) -> None:
     assert job.best("test_loss").epoch == 3
 
 
+@on_both
 def test_long_curves_are_read_in_parts(ended: Ended, monkeypatch: pytest.MonkeyPatch) -> None:
     job = ended()
     whole = job.metrics("loss", "accuracy", scope="step", as_="columns")
-    monkeypatch.setattr("ipulse.handles.jobs.metrics.MOST_POINTS", 2)
+    monkeypatch.setattr("ipulse.client.blocking.metrics.MOST_POINTS", 2)
     assert job.metrics("loss", "accuracy", scope="step", as_="columns") == whole
 
 
+@on_both
 def test_a_job_that_has_not_begun_has_no_results(connection: Connection) -> None:
     job = connection.submit(experiment())
     assert job.metrics().empty
@@ -130,6 +133,7 @@ def test_a_job_that_has_not_begun_has_no_results(connection: Connection) -> None
     job.cancel()
 
 
+@on_both
 def test_unknown_metrics_scopes_and_axes_are_refused(ended: Ended) -> None:
     job = ended()
     with pytest.raises(NotFound, match="test_accuracy"):
@@ -141,6 +145,7 @@ def test_unknown_metrics_scopes_and_axes_are_refused(ended: Ended) -> None:
         job.logs(level="loud")
 
 
+@on_both
 def test_a_resumed_attempt_replaces_what_it_repeats(connection: Connection, agent: Agent) -> None:
     job = connection.submit(experiment())
     attempt = agent.claim(job.id)
@@ -153,6 +158,7 @@ def test_a_resumed_attempt_replaces_what_it_repeats(connection: Connection, agen
     attempt.finish("out_of_memory")
 
 
+@on_both
 def test_logs_by_level(ended: Ended) -> None:
     job = ended()
     assert [line.message for line in job.logs(level="warning")] == ["is odd"]
@@ -173,6 +179,7 @@ def test_files_are_found_by_name(ended: Ended, folder: Path) -> None:
         job.download_file("../token", folder)
 
 
+@on_both
 def test_a_job_begins_from_another(connection: Connection, ended: Ended) -> None:
     job = ended()
     more = job.continue_training(epochs=4)
@@ -184,6 +191,7 @@ def test_a_job_begins_from_another(connection: Connection, ended: Ended) -> None
         started.cancel()
 
 
+@on_both
 def test_weights_are_arrays(ended: Ended) -> None:
     found = ended().weights()
     assert found.keys() == weights().keys()
@@ -191,6 +199,7 @@ def test_weights_are_arrays(ended: Ended) -> None:
         np.testing.assert_array_equal(found[name], array)
 
 
+@on_both
 def test_the_profile_is_tables(ended: Ended) -> None:
     found = ended().profile()
     assert found.json == profile()
@@ -210,6 +219,7 @@ def test_two_profiles_differ_in_what_changed() -> None:
     assert found.loc[("memory", "optimizer"), "change"] == 200
 
 
+@on_both
 def test_the_profile_of_the_tiles_has_the_names_of_libpva(ended: Ended) -> None:
     (tile,) = ended().tile_report().compilation.tiles
     assert tile.memory.total.includingGaps == 120
@@ -231,17 +241,12 @@ def test_a_token_never_gets_into_a_pickle(service: LiveService) -> None:
             pickle.dumps(connection)
 
 
-def test_the_same_names_can_be_awaited(service: LiveService, agent: Agent) -> None:
-    async def program() -> None:
-        async with ipulse.connect_async(service.url, service.token) as connection:
-            job = await connection.submit(experiment(), tags=["a"])
-            await asyncio.gather(asyncio.to_thread(run_job, agent, job.id), job.wait(timeout=60))
-            assert (await connection.job(job.id)).summary == job.summary == {"test_accuracy": 0.9}
-            followed = [point["test_accuracy"] async for point in job.follow("test_accuracy")]
-            assert followed == [accuracy for _, accuracy in EPOCHS]
-            assert (await job.best("test_accuracy")).epoch == 2
-            assert (await job.experiment()) == Experiment.from_spec(await job.spec())
-            assert (await job.weights()).keys() == weights().keys()
-            assert len(await job.logs("warning")) == 1
-
-    asyncio.run(program())
+@on_both
+def test_epochs_are_followed_as_they_end(connection: Connection, agent: Agent) -> None:
+    job = connection.submit(experiment(), tags=["a"])
+    running = threading.Thread(target=run_job, args=(agent, job.id))
+    running.start()
+    followed = [point["test_accuracy"] for point in job.follow("test_accuracy")]
+    running.join()
+    assert followed == [accuracy for _, accuracy in EPOCHS]
+    assert job.experiment == Experiment.from_spec(job.spec)

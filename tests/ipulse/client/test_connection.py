@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import asyncio
 import uuid
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 import ipulse
 from ipulse import LIF
-from ipulse.client import JobRequest
-from ipulse.handles import Connection, JobHandle
+from ipulse.client import Connection, JobHandle, JobRequest
 from ipulse_core.errors import InvalidInput, InvalidSpec, NotFound
-from tests.ipulse.live_service import Agent, LiveService
+from tests.ipulse.live_service import Agent
 
-from .conftest import Ended, experiment, run_job
+from .conftest import on_both
+from .scripted_jobs import Ended, experiment, run_job
 
 ACCURACIES = {0.1: (0.5, 0.7, 0.9), 0.01: (0.25, 0.5, 0.25)}  # by learning rate, then by seed
 
@@ -81,6 +81,7 @@ def test_equal_jobs_have_no_differences(ended: Ended) -> None:
     assert comparison.summary().loc["all", "n"] == 2
 
 
+@on_both
 def test_spikes_of_a_sample(ended: Ended) -> None:
     job = ended()
     sample = job.spikes(1)
@@ -93,6 +94,7 @@ def test_spikes_of_a_sample(ended: Ended) -> None:
             job.spikes(wrong)
 
 
+@on_both
 def test_several_jobs_are_submitted_or_none(connection: Connection) -> None:
     group = f"g{uuid.uuid4().hex[:12]}"
     second = JobRequest(experiment(seed=2).spec(), group=group, after=["/jobs/0:end"])
@@ -107,6 +109,7 @@ def test_several_jobs_are_submitted_or_none(connection: Connection) -> None:
     assert len(connection.jobs(f"group:{group}")) == 2
 
 
+@on_both
 def test_a_plan_stores_nothing(connection: Connection) -> None:
     before = len(connection.jobs())
     plan = connection.plan(experiment(layers=[LIF(7)]))
@@ -116,35 +119,27 @@ def test_a_plan_stores_nothing(connection: Connection) -> None:
         connection.plan(experiment(epochs=0))
 
 
-def test_arrays_are_uploaded_as_a_data_set(connection: Connection, tmp_path: Path) -> None:
+@on_both
+def test_arrays_and_files_are_uploaded_as_data_sets(connection: Connection, tmp_path: Path) -> None:
     draw = np.random.default_rng(0)
-    arrays = {
+    arrays: dict[str, Any] = {
         "spikes": draw.random((40, 10, 8)) < 0.2,
         "labels": np.arange(40) % 4,
     }
-    version = connection.data.push(name="mine", **arrays)
+    version = connection.push_dataset(name="mine", **arrays)
     assert (version.state, version.kind) == ("ready", "npz")
-    assert connection.data["mine"].sha256 == version.sha256
+    assert connection.dataset("mine").sha256 == version.sha256
     np.savez(tmp_path / "same.npz", **arrays)
-    assert connection.data.push(tmp_path / "same.npz").dataset == "same"
+    assert connection.push_dataset(tmp_path / "same.npz").dataset == "same"
     (tmp_path / "folder" / ".git").mkdir(parents=True)
     (tmp_path / "folder" / "a.txt").write_text("")
     with pytest.warns(UserWarning, match="1 hidden"), pytest.raises(InvalidInput):
-        connection.data.push(tmp_path / "folder")
-    assert {"mine", "same"} <= {listed.dataset for listed in connection.data.list()}
+        connection.push_dataset(tmp_path / "folder")
+    with pytest.warns(UserWarning, match="1 hidden"):
+        assert connection.push_dataset(tmp_path / "folder", check=False).state == "refused"
+    assert {"mine", "same"} <= {listed.dataset for listed in connection.datasets()}
+    wrong: Any
     for wrong in ({}, {"path": "x", "labels": [1]}, {"labels": [1]}):
         with pytest.raises(InvalidInput):
-            connection.data.push(**wrong)
-    connection.data.delete("same")
-
-
-def test_the_same_names_can_be_awaited(service: LiveService, jobs: list[JobHandle]) -> None:
-    async def program() -> None:
-        async with ipulse.connect_async(service.url, service.token) as connection:
-            found = [job async for job in connection.jobs(f"group:{jobs[0].group}", sort="created")]
-            assert found == jobs
-            assert (await connection.plan(experiment())).spec["name"] == "small"
-            assert (await found[0].spikes()).sample == 11
-            assert (await found[0].spec()) == jobs[0].spec
-
-    asyncio.run(program())
+            connection.push_dataset(**wrong)
+    connection.delete_dataset("same")

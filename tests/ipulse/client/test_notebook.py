@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from ipulse.handles import Connection
-from ipulse.handles.notebook import live
-from ipulse.handles.notebook.card import sparkline
-from ipulse.handles.notebook.live import state_of
+from ipulse.client import Connection
+from ipulse.client.notebook import live
+from ipulse.client.notebook.card import sparkline
+from ipulse.client.notebook.live import state_of
 from tests.ipulse.live_service import Agent
 
-from .conftest import EPOCHS, Ended, experiment, run_job
+from .scripted_jobs import EPOCHS, Ended, experiment, run_job
 
 HOSTILE = '<script>alert(1)</script>"><img src=x onerror=alert(1)>'
 
