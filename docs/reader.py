@@ -13,7 +13,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from ipulse.client import Client, Job
+from ipulse.client import Connection, JobHandle
 from ipulse_core.sandbox.bubblewrap import SandboxUnavailable, require_bubblewrap
 from ipulse_core.states import JobState
 
@@ -121,13 +121,13 @@ class Reader:
         """Cancel the jobs that still run."""
         if self._stack is not None and self._command == "make up":
             with self.client() as client:
-                for job in client.list():
+                for job in client.jobs():
                     if not job.state.is_terminal:
-                        client.cancel(job.id)
+                        client.job(job.id).cancel()
 
-    def client(self) -> Client:
+    def client(self) -> Connection:
         """Return a client for the reader's service."""
-        return Client(home=self.environment["HOME"] + "/.local/state/ipulse")
+        return Connection(home=self.environment["HOME"] + "/.local/state/ipulse")
 
     def _filled_in(self, block: str) -> str:
         """Replace what the pages write in capitals, and the usual port by ours."""
@@ -145,24 +145,20 @@ class Reader:
                 job = self._running(client)
             elif "pause" in block:
                 job = client.submit(LONG_SPEC)
-                next(
-                    event
-                    for event in client.watch(job.id)
-                    if event.fields.get("state") == "running"
-                )
+                next(event for event in job.watch() if event.fields.get("state") == "running")
             else:
-                job = next(iter(client.list(state="succeeded")), None) or client.wait(
-                    client.submit(self.folder / "examples" / "digits.yaml").id
-                )
-            files = {file.name: file.id for file in client.artifacts(job.id)}
+                digits = self.folder / "examples" / "digits.yaml"
+                ended = next(iter(client.jobs(state="succeeded")), None)
+                job = ended or client.submit(digits).wait(check=False)
+            files = {file.name: file.id for file in job.artifacts()}
         block = re.sub(r"\bID\b", job.id, block)
         return block.replace("ARTIFACT_ID", files.get("report.html", "none"))
 
-    def _running(self, client: Client) -> Job:
+    def _running(self, client: Connection) -> JobHandle:
         """Return a job that runs: one that the page has begun, or a new one."""
-        begun = (job for job in client.list() if not job.state.is_terminal)
+        begun = (job for job in client.jobs() if not job.state.is_terminal)
         job = next(begun, None) or client.submit(LONG_SPEC)
-        while client.get(job.id).state is not JobState.RUNNING:
+        while job.refresh().state is not JobState.RUNNING:
             time.sleep(0.2)
         return job
 
