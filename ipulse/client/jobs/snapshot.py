@@ -6,9 +6,12 @@ from datetime import datetime
 from typing import Any
 
 from ipulse.client.pages import job_page
+from ipulse_core.numbers import plain_number
 from ipulse_core.states import JobState
 
 from .resources import Job
+
+_LONGEST = 300  # characters of a message in a headline
 
 
 class JobSnapshot:
@@ -97,9 +100,16 @@ class JobSnapshot:
     @property
     def headline(self) -> str:
         """One line for people: the result, the progress, or why the job failed."""
-        from ipulse.client.notebook.card import headline
-
-        return headline(self)
+        if self.summary:
+            shown = [name for name in ("test_accuracy", "test_loss") if name in self.summary]
+            return ", ".join(_figure(name, self.summary[name]) for name in shown or self.summary)
+        if self.state.is_terminal or self.progress is None:
+            why = self.reason.replace("_", " ") if self.reason else ""
+            return ": ".join(text for text in (why, self.message[:_LONGEST]) if text)
+        progress = self.progress
+        latest = (progress.get("evaluated") or {}).get("values", {})
+        figures = [_figure(name, latest[name]) for name in ("test_accuracy",) if name in latest]
+        return ", ".join([f"epoch {progress['epoch']} of {progress['epochs']}", *figures])
 
     @property
     def json(self) -> dict[str, Any]:
@@ -116,3 +126,8 @@ class JobSnapshot:
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.id} {self.name!r} {self.state.value}>"
+
+
+def _figure(name: str, value: float) -> str:
+    text = f"{100 * value:.1f} %" if "accuracy" in name else plain_number(value)
+    return f"{name.replace('_', ' ')} {text}"

@@ -18,7 +18,6 @@ _COLORS = {
 }
 _ACTIVE = "#0969da"
 _WIDTH, _HEIGHT = 160, 36
-_LONGEST = 300  # characters of a message
 _BOX = (
     "border:1px solid rgba(128,128,128,.4);border-radius:6px;padding:.6em .9em;"
     "max-width:44em;display:flex;gap:1.5em;align-items:center;justify-content:space-between"
@@ -37,7 +36,7 @@ def card_html(job: JobSnapshot, curve: Sequence[float], metric: str) -> str:
     lines = [
         f"<div><b>{escape(job.name)}</b> "
         f'<span style="{_CHIP}{color}">{job.state.value}</span></div>',
-        f"<div>{escape(headline(job))}</div>",
+        f"<div>{escape(job.headline)}</div>",
         f'<div><a href="{escape(job.url)}" rel="noopener">{escape(job.id)}</a></div>',
     ]
     picture = sparkline(curve, color, metric) if len(curve) > 1 else ""
@@ -47,20 +46,6 @@ def card_html(job: JobSnapshot, curve: Sequence[float], metric: str) -> str:
 def color_of(state: JobState) -> str:
     """Return the color of a state."""
     return _COLORS.get(state, _ACTIVE)
-
-
-def headline(job: JobSnapshot) -> str:
-    """Return one line about a job: its result, its progress or why it failed."""
-    if job.summary:
-        shown = [name for name in ("test_accuracy", "test_loss") if name in job.summary]
-        return ", ".join(_figure(name, job.summary[name]) for name in shown or job.summary)
-    if job.state.is_terminal or job.progress is None:
-        why = job.reason.replace("_", " ") if job.reason else ""
-        return ": ".join(text for text in (why, job.message[:_LONGEST]) if text)
-    progress = job.progress
-    latest = (progress.get("evaluated") or {}).get("values", {})
-    figures = [_figure(name, latest[name]) for name in ("test_accuracy",) if name in latest]
-    return ", ".join([f"epoch {progress['epoch']} of {progress['epochs']}", *figures])
 
 
 def sparkline(curve: Sequence[float], color: str, metric: str) -> str:
@@ -77,8 +62,3 @@ def sparkline(curve: Sequence[float], color: str, metric: str) -> str:
         f'role="img" aria-label="{escape(title)}"><title>{escape(title)}</title>'
         f'<polyline points="{points}" fill="none" stroke="{color}" stroke-width="1.5"/></svg>'
     )
-
-
-def _figure(name: str, value: float) -> str:
-    text = f"{100 * value:.1f} %" if "accuracy" in name else plain_number(value)
-    return f"{name.replace('_', ' ')} {text}"
