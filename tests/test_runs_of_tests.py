@@ -1,4 +1,4 @@
-"""`make verify` goes on where it ended; `scripts/rotation` tells new failures from known ones."""
+"""`make verify` continues where it ended; `scripts/rotation` separates new from known failures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The thread of what service and agent do again and again beside their requests."""
+"""A thread that repeats a task, for the background work of service and agent."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class RepeatingThread:
 
     @property
     def is_stopping(self) -> bool:
-        """True once it was told to end; a long turn asks."""
+        """Whether the thread was told to end; a long turn asks."""
         return self._stopping.is_set()
 
     def start(self) -> None:
@@ -69,11 +69,11 @@ class RepeatingThread:
         self._woken.set()
 
     def sleep(self, seconds: float) -> bool:
-        """Wait within a turn; return early, with True, once the thread is told to end."""
+        """Wait within a turn. Return early, with True, if the thread is told to end."""
         return self._stopping.wait(seconds)
 
     def sleep_until_woken(self, seconds: float) -> bool:
-        """Wait within a turn; return early, with True, once it is woken or told to end."""
+        """Wait within a turn. Return early, with True, if the thread is woken or told to end."""
         return self._woken.wait(seconds)
 
     def end(self) -> None:

@@ -50,7 +50,7 @@ def build_file_text() -> str:
 
 
 def _built_commit() -> Optional[str]:
-    # By its path, so that a build in a checkout can load this module alone.
+    # Loaded by its path, so that a build in a checkout can load this module alone.
     spec = importlib.util.spec_from_file_location("_ipulse_build", _PACKAGE / BUILD_FILE)
     if spec is None or spec.loader is None or not (_PACKAGE / BUILD_FILE).exists():
         return None
@@ -64,7 +64,7 @@ def _checked_out_commit() -> Optional[str]:
     root = _PACKAGE.parents[1]
     if _PACKAGE.parent.name != "core" or not (root / ".git").exists():
         return None  # git would find a repository around the installed package
-    # The code of this folder runs already, so that whoever owns it is trusted.
+    # The owner of this folder is trusted: its code runs already.
     git = ["git", "-c", f"safe.directory={root}", "-C", str(root), "rev-parse", "HEAD"]
     try:
         done = subprocess.run(  # noqa: S603 - the command is fixed

@@ -15,7 +15,7 @@ from .completion_index import read_index
 _TAB = "\t"
 _BREAKS = ":=@"  # bash breaks words there
 _SPECIAL = re.compile(r"[^\w./:=@%+,-]")  # a shell may evaluate these characters
-# What a text between quotation marks must not have to stand for itself.
+# Characters that a shell does not take literally between these quotation marks.
 _IN_QUOTES = {"'": frozenset("'"), '"': frozenset('"$`\\!')}
 
 

@@ -1,4 +1,4 @@
-"""What only the asynchronous client has; in its place the blocking one has `only_blocking`."""
+"""The parts of the asynchronous client that `only_blocking` replaces in the blocking one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What only the blocking client has: sequences, pictures in notebooks, and pickling."""
+"""The parts of the blocking client alone: sequences, pictures in notebooks, and pickling."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a client trusts: the authorities of its machine, and a service with one of its own."""
+"""The certificates that a client trusts: those of its machine, and that of a service."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a job leaves, to the bit, so that two machines can be compared."""
+"""The results of a job, to the bit, so that two machines can be compared."""
 
 from __future__ import annotations
 

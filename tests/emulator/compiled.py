@@ -23,7 +23,7 @@ from poplar_emulator.build import SANITIZED, build, program_flags
 
 PROGRAMS = Path(__file__).resolve().parent / "programs"
 ALL_SANITIZED = bool(os.environ.get("ALL_SANITIZED"))
-# What most programs include, which takes half of the time to compile one.
+# Most programs include this header, which takes half of the time to compile one.
 COMMON = """
 #include <algorithm>
 #include <cmath>

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Dict
 
-# What a kind without the field does. The fields that a kind has are in every spec: see `upgrade`.
+# The behaviour of a kind without the field. Fields that a kind has are in every spec (`upgrade`).
 _OTHERS: Dict[str, Any] = {
     # Layers.
     "adaptation": None,

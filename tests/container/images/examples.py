@@ -1,4 +1,4 @@
-"""What `examples/` has that a worker can run, found in the folder itself.
+"""The examples that a worker can run, found in the folder itself.
 
 Every file there is a job, a script, a part of one of these, or is named with the reason why no
 worker runs it (`EXCLUDED`).
@@ -19,7 +19,7 @@ from tests.test_questions import SMALL, TILES
 
 ROOT = Path(__file__).resolve().parents[3]
 EXAMPLES = ROOT / "examples"
-# Of each kind of data: fewer samples. With one epoch, examples of minutes take seconds.
+# Fewer samples by kind of data. With one epoch, examples of minutes take seconds.
 FEWER = {
     "digits": ["data.samples=128"],
     "randman": ["data.samples_per_class=16"],
@@ -29,7 +29,7 @@ SHORTER = {
     "few_samples.yaml": ["data.samples=500"],  # nine tenths are for the test
     "spike_count.yaml": ["training.second_threshold_ramp.epochs=1"],
 }
-# What programs are told; the others need no arguments.
+# Arguments of programs; the others need none.
 ARGUMENTS = {
     "poplar/engine_options.cpp": ["kept"],
     "poplar/save_and_load.cpp": ["program.exe"],

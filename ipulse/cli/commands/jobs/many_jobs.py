@@ -43,7 +43,7 @@ Every = Annotated[bool, typer.Option("--all", help="All jobs, if there is no fil
 
 @dataclass(frozen=True)
 class Change:
-    """What a command does to all jobs that are found."""
+    """A change of all jobs that a query finds."""
 
     verb: str  # "cancel"
     done: str  # "cancelled"

@@ -217,7 +217,7 @@ class CurvePoints:
         return (self.steps, self.epochs, self.trained, self.times)
 
     def _unite(self, place: Sequence[float], values: dict[str, float]) -> None:
-        """Adds what an event has to the last point, whose place is then that of the event."""
+        """Adds the values of an event to the last point, which moves to the place of the event."""
         for xs, x in zip(self._xs, place, strict=True):
             xs[-1] = x
         for name, value in values.items():

@@ -1,4 +1,4 @@
-"""What is known of a device and its programs, and the functions that hear of its work."""
+"""Facts about a device and its programs, and the functions that are told of its work."""
 
 from __future__ import annotations
 

@@ -145,7 +145,7 @@ class OpProcess:
         results: Sequence[List[int]],
         receive: Callable[[int], T],
     ) -> T:
-        """Return what `receive` makes of the bytes of the answer, whose number it is given."""
+        """Return the result of `receive`, which reads the answer and gets its number of bytes."""
         fields = {
             "layer": layer,
             "attributes": attributes,
