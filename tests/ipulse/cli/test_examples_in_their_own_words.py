@@ -37,7 +37,7 @@ def texts() -> dict[str, str]:
 def page_examples() -> Iterator[tuple[str, str]]:
     """The examples of the form of a new job."""
     source = PAGE.read_text("utf-8")
-    found = re.findall(r'name: "([^"]+)", title: .*?text: `(.*?)`', source, re.DOTALL)
+    found = re.findall(r'name: "([^"]+)",\s+title: .*?text: `(.*?)`', source, re.DOTALL)
     assert len(found) > 4
     yield from found
 
