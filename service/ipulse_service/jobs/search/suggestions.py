@@ -190,9 +190,11 @@ def _counts(
 
 def _of_shown_jobs(query: Select[*tuple[Any, ...]]) -> Select[*tuple[Any, ...]]:
     """Leaves out the rows of jobs that are imported or deleted at this moment."""
-    (table,) = query.get_final_froms()
-    if table is not jobs:
-        query = query.join(jobs, jobs.c.pk == table.c.job_pk)
+    tables = query.get_final_froms()
+    if not tables:  # the value is a subquery for each job
+        query = query.select_from(jobs)
+    elif tables[0] is not jobs:
+        query = query.join(jobs, jobs.c.pk == tables[0].c.job_pk)
     return query.where(jobs.c.state.not_in(HIDDEN))
 
 
