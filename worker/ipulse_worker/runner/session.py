@@ -14,7 +14,7 @@ import tensorflow as tf
 from ipulse_core import strict_json
 from ipulse_core.data_files.errors import LibraryMissing
 from ipulse_core.errors import InvalidInput, IPUlseError, MissingDependency, Problem
-from ipulse_core.events import Assignment, DoneEvent, ReadyEvent
+from ipulse_core.events import PROTOCOL, Assignment, DoneEvent, ReadyEvent
 from ipulse_core.sandbox.unavailable import SandboxUnavailable
 from ipulse_core.spec.resolved_spec import read_spec
 from ipulse_core.spec.single_layers import has_several_programs
@@ -102,13 +102,17 @@ def read_assignment(line: bytes) -> Assignment:
     """Returns the assignment on a line of JSON.
 
     Raises:
-        InvalidInput: The line is not an assignment.
+        InvalidInput: The line is not an assignment of this protocol.
     """
     document = strict_json.loads(line)
     try:
-        return Assignment(**document)
+        assignment = Assignment(**document)
     except TypeError as error:
         raise InvalidInput([Problem("", "invalid_assignment", str(error))]) from error
+    if assignment.protocol != PROTOCOL:
+        detail = f"this runner uses protocol {PROTOCOL}; got {assignment.protocol}"
+        raise InvalidInput([Problem("/protocol", "wrong_protocol", detail)])
+    return assignment
 
 
 def run_attempt(

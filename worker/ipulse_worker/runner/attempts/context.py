@@ -6,8 +6,7 @@ import os
 from pathlib import Path
 from typing import Optional
 
-from ipulse_core.errors import InvalidInput, Problem
-from ipulse_core.events import PROTOCOL, Assignment
+from ipulse_core.events import Assignment
 from ipulse_core.poplar_environment import poplar_environment
 from ipulse_core.spec.resolved_spec import read_spec
 from ipulse_core.states import Reason
@@ -41,9 +40,6 @@ class AttemptContext:
         Raises:
             InvalidInput: with all problems of the assignment.
         """
-        if assignment.protocol != PROTOCOL:
-            detail = f"this runner uses protocol {PROTOCOL}; got {assignment.protocol}"
-            raise InvalidInput([Problem("/protocol", "wrong_protocol", detail)])
         self.spec = read_spec(assignment.spec)
         self.spec_sha256 = spec_sha256(self.spec)
         self.assignment = assignment

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Callable, Dict, Iterator, cast
 
 from ipulse_core.build_cache.toolchain import compiler
 from ipulse_core.errors import InvalidInput, Problem
-from ipulse_core.events import PROTOCOL, ArtifactEvent, Assignment, LogEvent, PhaseEvent
+from ipulse_core.events import ArtifactEvent, Assignment, LogEvent, PhaseEvent
 from ipulse_core.sandbox.bubblewrap import compiler_folders
 from ipulse_core.sandbox.returned_files import ReturnedFiles
 from ipulse_core.sandbox.sandbox import Sandbox, SandboxResult
@@ -66,9 +66,6 @@ class ProgramAttempt:
         timeline: Timeline,
     ) -> None:
         """Read the assignment. Raises InvalidInput."""
-        if assignment.protocol != PROTOCOL:
-            detail = f"this runner uses protocol {PROTOCOL}; got {assignment.protocol}"
-            raise InvalidInput([Problem("/protocol", "wrong_protocol", detail)])
         self._assignment = assignment
         self._spec = cast("PoplarProgramSpec", read_spec(assignment.spec))
         self._work_dir = WorkDir(Path(assignment.work_dir))
