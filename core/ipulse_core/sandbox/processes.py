@@ -26,8 +26,21 @@ def tree_of(root: int) -> List[int]:
 
 
 def kill_tree(root: int) -> None:
-    """Kill a process and its descendants; the first process of a sandbox takes all others along."""
-    for pid in tree_of(root):
+    """Kill a process and its descendants, those too that it makes meanwhile.
+
+    They are stopped before, each in front of its children: one that was made after the list of
+    processes was read would lose its parent, and could not be found any more.
+    """
+    stopped: List[int] = []
+    while True:
+        found = [pid for pid in tree_of(root) if pid not in stopped]
+        if not found:
+            break
+        for pid in found:
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGSTOP)
+        stopped += found
+    for pid in stopped:
         with suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
 
