@@ -60,18 +60,18 @@ class TestTrouble:
         assert job.outcome["reason"] == "artifact_store"
         assert job.outcome["message"].startswith("manifest.json could not be stored: the disk")
 
-    def test_an_invalid_spec_fails_the_job_with_every_place(
+    def test_a_spec_of_a_later_version_fails_the_job_with_every_place(
         self, service: FakeService, agent: Agent
     ) -> None:
         job_id = service.submit("completes")
-        service.job(job_id).spec["network"]["layers"][0]["neurons"] = 0
+        service.job(job_id).spec["network"]["layers"][0]["later"] = 0
         service.job(job_id).spec["surprise"] = True
         agent.run_job(job_id)
         job = service.job(job_id)
         assert job.state is JobState.FAILED
         assert job.outcome["reason"] == Reason.RUNNER_ERROR
         message = job.outcome["message"]
-        assert "/network/layers/0/neurons: 0 is below the minimum of 1" in message
+        assert "/network/layers/0/later: there is no such field" in message
         assert "/surprise: there is no such field" in message
 
     def test_answers_that_get_lost_do_no_harm(self, service: FakeService, agent: Agent) -> None:
