@@ -38,7 +38,7 @@ RUN python3 -m compileall -q /app \
     && for packages in /opt/ipulse/lib/python3.*/site-packages; do echo /app >"$packages/ipulse.pth"; done
 # The version that the image says: docker build --build-arg IPULSE_COMMIT="$(git rev-parse HEAD)".
 ARG IPULSE_COMMIT=
-RUN python3 /app/ipulse_core/version.py
+RUN cd /app && python3 -m ipulse_core.version
 
 FROM python
 RUN useradd --system --uid 10001 --home-dir /var/lib/ipulse --shell /usr/sbin/nologin ipulse \

@@ -7,17 +7,17 @@ that it was made from, or "unknown".
 from __future__ import annotations
 
 import functools
-import importlib.util
 import os
 import re
 import subprocess
 from pathlib import Path
 from typing import Optional
 
+from ipulse_core.checkout import checkout_root
+
 RELEASE = "0.3.0.dev0"
 
-# The file of a wheel or an image with the commit that it was made from (COMMIT).
-BUILD_FILE = "_build.py"
+COMMIT_FILE = "commit.txt"  # of a wheel or an image: the commit that it was made from
 _PACKAGE = Path(__file__).resolve().parent
 _GIT_SECONDS = 10.0  # a repository on a slow disk must not keep a program from starting
 
@@ -35,8 +35,8 @@ def version() -> str:
 def commit() -> Optional[str]:
     """Return the commit that this build was made from, in hexadecimal, or None if nothing says it.
 
-    The environment variable IPULSE_COMMIT comes first, then what was written into the wheel or the
-    image, then git in a source checkout.
+    The environment variable IPULSE_COMMIT comes first, then the file of the wheel or the image,
+    then git in a source checkout.
     """
     for found in (os.environ.get("IPULSE_COMMIT"), _built_commit(), _checked_out_commit()):
         if found and re.fullmatch("[0-9a-f]{7,64}", found):
@@ -44,25 +44,21 @@ def commit() -> Optional[str]:
     return None
 
 
-def build_file_text() -> str:
-    """Return the content of BUILD_FILE for a build that is made from here and now."""
-    return f'"""Written by the build."""\n\nCOMMIT = {commit()!r}\n'
+def write_commit_file(folder: Path) -> None:
+    """Write COMMIT_FILE into a folder, for a build that is made from here and now."""
+    (folder / COMMIT_FILE).write_text(f"{commit() or 'unknown'}\n", encoding="ascii")
 
 
 def _built_commit() -> Optional[str]:
-    # Loaded by its path, so that a build in a checkout can load this module alone.
-    spec = importlib.util.spec_from_file_location("_ipulse_build", _PACKAGE / BUILD_FILE)
-    if spec is None or spec.loader is None or not (_PACKAGE / BUILD_FILE).exists():
+    try:
+        return (_PACKAGE / COMMIT_FILE).read_text(encoding="ascii").strip()
+    except OSError:
         return None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    built: Optional[str] = module.COMMIT
-    return built
 
 
 def _checked_out_commit() -> Optional[str]:
-    root = _PACKAGE.parents[1]
-    if _PACKAGE.parent.name != "core" or not (root / ".git").exists():
+    root = checkout_root()
+    if root is None or not (root / ".git").exists():
         return None  # git would find a repository around the installed package
     # The owner of this folder is trusted: its code runs already.
     git = ["git", "-c", f"safe.directory={root}", "-C", str(root), "rev-parse", "HEAD"]
@@ -76,4 +72,4 @@ def _checked_out_commit() -> Optional[str]:
 
 
 if __name__ == "__main__":  # in the Dockerfiles
-    (_PACKAGE / BUILD_FILE).write_text(build_file_text(), encoding="utf-8")
+    write_commit_file(_PACKAGE)

@@ -12,7 +12,7 @@ from typing import Dict, Optional
 import pytest
 
 import ipulse_core
-from ipulse_core.version import BUILD_FILE, RELEASE
+from ipulse_core.version import COMMIT_FILE, RELEASE
 
 PROGRAM = "from ipulse_core.version import version; print(version())"
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
@@ -44,11 +44,12 @@ def test_an_installation_from_nowhere_says_unknown(installed: Path, commit: Opti
 
 def test_a_build_with_the_commit_in_its_environment_keeps_it(installed: Path) -> None:
     subprocess.run(
-        [sys.executable, str(installed / "ipulse_core" / "version.py")],
+        [sys.executable, "-m", "ipulse_core.version"],
+        cwd=installed,
         env={"IPULSE_COMMIT": COMMIT},
         check=True,
     )
-    assert (installed / "ipulse_core" / BUILD_FILE).exists()
+    assert (installed / "ipulse_core" / COMMIT_FILE).exists()
     assert said(installed) == f"{RELEASE}+g01234567"
 
 
@@ -57,6 +58,7 @@ def test_a_checkout_says_its_commit_whatever_surrounds_it(installed: Path) -> No
     checkout = installed / "checkout"
     (checkout / "core").mkdir(parents=True)
     shutil.copytree(installed / "ipulse_core", checkout / "core" / "ipulse_core")
+    (checkout / "pyproject.toml").touch()
     names = ["-c", "user.name=A", "-c", "user.email=a@example.org"]
     for place in (installed, checkout):
         git = ["git", "-C", str(place), *names]
