@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
         name: Optional[str]
         dtype: Any
-        dynamic: bool
 
     class NetworkArguments(KerasArguments, total=False):
         """The arguments of NetworkLayer besides its sizes."""
@@ -82,7 +81,7 @@ def shows_inherited_arguments(layer: Layer, without: Sequence[str] = ()) -> Laye
     names = {*without, *(each.name for each in positional)}
     keywords = {name: each for name, each in keywords.items() if name not in names}
     rest = inspect.Parameter("kwargs", inspect.Parameter.VAR_KEYWORD)
-    layer.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+    layer.__signature__ = inspect.Signature(  # type: ignore[attr-defined] # `inspect` reads it
         [*positional, *keywords.values(), rest]
     )
     return layer
