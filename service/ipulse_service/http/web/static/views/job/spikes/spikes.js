@@ -4,9 +4,10 @@ import { number, percent } from "../../../lib/format.js";
 import "../../../charts/curve.js";
 import { keptOption } from "../../../charts/chart.js";
 import { raster } from "../../../charts/raster.js";
-import { histogram } from "./histogram.js";
+import { svg } from "../../../vendor.js";
 import { Tab, documentOf, html, notYet } from "../tab.js";
 
+const BINS = 24; // of a histogram
 const MOST_OUTPUTS = 4; // of a regression that are drawn
 const MOST_HEIGHT = 260; // pixels
 const MOST_NAMED = 40; // neurons that a list names
@@ -64,6 +65,17 @@ class Spikes extends Tab {
     return html`<figure class="card"><figcaption><h3>${title}</h3></figcaption>${histogram(layer.firing_rates, title)}
       <p class="small">${list("dead", layer.dead, layer.neurons)}<br>${list("saturated", layer.saturated, layer.neurons)}</p></figure>`;
   }
+}
+
+/** How many neurons have which firing rate. @param {number[]} rates @param {string} title */
+function histogram(rates, title) {
+  const most = Math.max(...rates, 1e-6);
+  const bins = new Array(BINS).fill(0);
+  for (const rate of rates) bins[Math.min(BINS - 1, Math.floor((rate / most) * BINS))] += 1;
+  const tallest = Math.max(...bins);
+  return html`<svg class="histogram" viewBox="0 0 240 70" role="img" aria-label="${title}: number of neurons by firing rate, up to ${percent(most)}" preserveAspectRatio="none">
+      ${bins.map((count, at) => svg`<rect x=${at * 10 + 0.5} width="9" y=${70 - (68 * count) / tallest} height=${(68 * count) / tallest}><title>${count} neurons: ${percent((at * most) / BINS)} to ${percent(((at + 1) * most) / BINS)}</title></rect>`)}
+    </svg><p class="soft small ends"><span>0</span><span>spikes per step: ${percent(most)}</span></p>`;
 }
 
 const heightOf = ({ rows }) => Math.max(44, Math.min(MOST_HEIGHT, Math.round(1.4 * rows)));
