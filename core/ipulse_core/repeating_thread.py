@@ -57,7 +57,7 @@ class RepeatingThread:
 
     @property
     def is_stopping(self) -> bool:
-        """Whether the thread was told to end; a long turn asks."""
+        """Whether the thread was told to end, for turns that take long."""
         return self._stopping.is_set()
 
     def start(self) -> None:

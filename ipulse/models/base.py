@@ -62,7 +62,7 @@ def validate(kind: type[T], value: Any, error: type[InvalidInput] = InvalidInput
         error: With every problem and its JSON pointer; beyond MAX_PROBLEMS they are counted.
     """
     try:
-        result: T = adapter_of(kind).validate_python(value)  # type: ignore[arg-type]
+        result: T = adapter_of(kind).validate_python(value)  # type: ignore[arg-type] # hashable
     except ValidationError as found:
         raise error(problems_of(found.errors(include_url=False))) from None
     return result

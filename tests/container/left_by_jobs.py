@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 VARYING = ("seconds", "per_second", "_bytes")  # ends of what clock and memory say
-# Files that hold no times, whose bytes are compared; of others, the names are.
+# The bytes of these files are compared, because they hold no times; of others, the names.
 EXACT = ("metrics.jsonl", "spikes.json", "summary.txt")
 
 

@@ -26,7 +26,7 @@ def test_examples_have_the_checkouts_bits_in_images_that_were_just_built() -> No
 
 
 def test_every_example_is_put_through_or_excluded(tmp_path: Path) -> None:
-    """What is neither belongs to a program or an op beside it, which includes or names it."""
+    """Other files belong to a program or an op beside them, which includes or names them."""
     run = {job.name for job in examples.jobs(tmp_path)}
     for path in EXAMPLES.rglob("*"):
         name = path.relative_to(EXAMPLES).as_posix()

@@ -17,7 +17,7 @@ LONG = 3600.0
 
 
 class Turns:
-    """What turns of a thread do, in order; each that is taken is put in a queue."""
+    """The actions of a thread's turns, in order; each turn that is taken is put in a queue."""
 
     def __init__(self, *then: object) -> None:
         self._then = list(then)

@@ -126,7 +126,7 @@ join_tokens = Table(
     Column("expires_at", BigInteger, nullable=False),
 )
 
-# Hidden states: no public id or list leads to these rows. The import of the job goes on, or it
+# No public id or list leads to rows in these states. The import of the job goes on, or it
 # was deleted and its rows are being removed.
 IMPORTING, DELETED = "importing", "deleted"
 HIDDEN = (IMPORTING, DELETED)

@@ -69,7 +69,7 @@ def main(names: list[str]) -> int:
 def checkout(home: Path, stack: contextlib.ExitStack) -> Caller:
     """Start a stack of the checkout, which ends with `stack`; return what calls it."""
     home.mkdir(mode=0o700)
-    # As nice as the containers, so that neither has to wait for the other.
+    # The same niceness as the containers have, so that neither waits for the other.
     environment = {**os.environ, "IPULSE_HOME": str(home), "IPULSE_NICE": "0"}
     log = stack.enter_context((home.parent / "checkout.out").open("wb"))
     process = subprocess.Popen(

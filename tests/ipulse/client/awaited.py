@@ -13,7 +13,7 @@ _PROPERTIES = ("experiment", "spec")  # of the blocking client
 
 
 class Awaited:
-    """A connection, a job or a sweep whose methods are awaited; equal if what it wraps is equal."""
+    """A connection, job or sweep that awaits its methods; equal if the wrapped objects are."""
 
     def __init__(self, portal: Any, target: Any) -> None:
         self.portal = portal
@@ -60,7 +60,7 @@ class Awaited:
         if isinstance(value, list):
             return [self._wrapped(item) for item in value]
         if isinstance(value, _WRAPPED):
-            # What it is called on by a test is the object that it returns.
+            # A test expects the wrapper itself where a method returns the wrapped object.
             return self if value is self.target else Awaited(self.portal, value)
         return value
 

@@ -28,7 +28,7 @@ export const phaseOf = (state) => PHASE_OF[state] ?? null;
 const TURNS = /[\u0590-\u08ff\u200f\u202a-\u202e\u2066-\u2069\ufb1d-\ufefc]/;
 
 /**
- * A name whose writing direction does not change the text beside it; for plain text, which has no elements around
+ * Returns a name that does not change the direction of the text beside it; for plain text, without elements around
  * names.
  * @param {string} name
  */
