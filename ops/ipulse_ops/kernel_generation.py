@@ -7,4 +7,4 @@ kernels, losses, optimizers, initial weights or generated data raises it.
 
 from __future__ import annotations
 
-KERNEL_GENERATION = 1
+KERNEL_GENERATION = 2

@@ -24,6 +24,7 @@ MAX_NAME = 32  # characters
 MAX_STATES = 8
 MAX_PARAMETERS = 16
 MAX_OPERATIONS = 64
+MOST_TABLE_VALUES = 64  # of a surrogate, each of which takes some operations
 INPUT, SPIKE = "I", "r"
 RESERVED = (INPUT, SPIKE, NEW, *FUNCTIONS)
 

@@ -2,32 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence
+from typing import Any, Dict, List, Mapping, Optional, Sequence
 
 import numpy as np
 import tensorflow as tf
 
-from ipulse_core.spec.start_weights import CONSTANTS
+from ipulse_core.neurons.constants import ROWS, constants_of
+from ipulse_ops.lif.layer_constants import LayerConstants
 from ipulse_ops.lif.layer_constants import constants as fixed_constants
 from ipulse_ops.lif.network import LIF, Network
 from ipulse_ops.lif.neuron_constants import per_neuron
 
-GIVEN = (*CONSTANTS, "second_threshold")
+# Constants that may be given as tensors: all but the gain, which is a part of the scale.
+GIVEN = tuple(row.name for row in ROWS if row.array == row.name)
 
 
-class LayerTensors(NamedTuple):
-    """Constants of a layer, float32 `[neurons]`.
+class LayerTensors(LayerConstants):
+    """Constants of a layer, float32 `[neurons]`, by the names of their arrays.
 
     A constant that the layer does not have is `[0]`, or None if its kind of layer never has it.
     """
-
-    decay: Any
-    scale: Any
-    synapse_decay: Any
-    threshold: Optional[Any]
-    second_threshold: Optional[Any]
-    adaptation_decay: Optional[Any]
-    adaptation_strength: Optional[Any]
 
 
 def constant_tensors(
@@ -73,20 +67,23 @@ def checked_constants(
     return found
 
 
+def scale_of(layer: Any, decay: Any) -> Any:
+    """Return the factor of the currents of a layer from its decays, float32 `[neurons]`.
+
+    It is computed in float64 like the fixed constants, so that it is rounded once.
+    """
+    gain = per_neuron(layer.gain, layer.neurons, "gain")
+    decay = tf.cast(decay, tf.float64)
+    return tf.cast(tf.where(decay == 1, tf.constant(gain), gain * (1 - decay)), tf.float32)
+
+
 def _of_layer(layer: Any, given: Mapping[str, Any]) -> LayerTensors:
     fixed = fixed_constants(layer)
-    found = {**fixed._asdict(), **given}
+    found = {**vars(fixed), **given}
     if "decay" in given:
-        # In float64 like the fixed constants, so that it is rounded once.
-        gain = per_neuron(layer.gain, layer.neurons, "gain")
-        decay = tf.cast(given["decay"], tf.float64)
-        scale = tf.where(decay == 1, tf.constant(gain), gain * (1 - decay))
-        found["scale"] = tf.cast(scale, tf.float32)
+        found["scale"] = scale_of(layer, given["decay"])
     nothing = np.zeros(0, np.float32)
-    if found["synapse_decay"] is None:
-        found["synapse_decay"] = nothing
-    if isinstance(layer, LIF):
-        for name in ("second_threshold", "adaptation_decay", "adaptation_strength"):
-            if found[name] is None:
-                found[name] = nothing
+    for row in constants_of(isinstance(layer, LIF)):
+        if found[row.array] is None:
+            found[row.array] = nothing
     return LayerTensors(**found)

@@ -2,64 +2,52 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Optional
+from types import SimpleNamespace
+from typing import Dict, Optional, Tuple
 
 import numpy as np
 
-from ipulse_ops.lif.network import LIF, Layer
+from ipulse_core.neurons.constants import IN_KERNELS, Bounds
+from ipulse_ops.lif.network import Layer
 from ipulse_ops.lif.neuron_constants import current_scale, per_neuron
 
 MAX_DECAY = float(np.nextafter(np.float32(1), np.float32(0)))  # the largest below 1
 
 
-class LayerConstants(NamedTuple):
-    """The constants of a layer for the kernels, float32 `[neurons]`.
+class LayerConstants(SimpleNamespace):
+    """The constants of a layer for the kernels, float32 `[neurons]`, by the names of their arrays.
 
     Each is rounded once, from float64; a decay below 1 that would become 1 is MAX_DECAY. A constant
-    that the layer does not have is None.
+    that the layer does not have is None. `scale` is explained at current_scale.
     """
-
-    decay: np.ndarray
-    scale: np.ndarray  # see current_scale
-    synapse_decay: Optional[np.ndarray]
-    threshold: Optional[np.ndarray]
-    second_threshold: Optional[np.ndarray]
-    adaptation_decay: Optional[np.ndarray]
-    adaptation_strength: Optional[np.ndarray]
 
 
 def constants(layer: Layer) -> LayerConstants:
     """Convert the constants of a layer or readout."""
-    decay = per_neuron(layer.decay, layer.neurons, "decay")
-    scale = current_scale(decay, per_neuron(layer.gain, layer.neurons, "gain"))
-    synapse_decay = threshold = second = adaptation_decay = strength = None
-    if layer.synapse_decay is not None:
-        synapse = per_neuron(layer.synapse_decay, layer.neurons, "synapse_decay")
-        synapse_decay = _rounded_decay(synapse)
-    if isinstance(layer, LIF):
-        threshold = _float32(layer.threshold, layer.neurons, "threshold")
-        if layer.second_threshold is not None:
-            second = _float32(layer.second_threshold, layer.neurons, "second_threshold")
-        if layer.adaptation_strength is not None and layer.adaptation_decay is not None:
-            strength = _float32(layer.adaptation_strength, layer.neurons, "adaptation_strength")
-            rate = per_neuron(layer.adaptation_decay, layer.neurons, "adaptation_decay")
-            adaptation_decay = _rounded_decay(rate)
-    return LayerConstants(
-        decay=_rounded_decay(decay),
-        scale=scale.astype(np.float32),
-        synapse_decay=synapse_decay,
-        threshold=threshold,
-        second_threshold=second,
-        adaptation_decay=adaptation_decay,
-        adaptation_strength=strength,
-    )
+    found: Dict[str, Optional[np.ndarray]] = {}
+    for row in IN_KERNELS:
+        value = getattr(layer, row.name, None)
+        found[row.array] = None
+        if value is not None:
+            exact = per_neuron(value, layer.neurons, row.name)
+            if row.name == "gain":
+                decay = per_neuron(layer.decay, layer.neurons, "decay")
+                exact = current_scale(decay, exact)
+            found[row.array] = _rounded(exact, row.bounds)
+    return LayerConstants(**found)
 
 
-def _rounded_decay(decay: np.ndarray) -> np.ndarray:
+def trained_bounds(bounds: Bounds) -> Tuple[float, float]:
+    """Return the smallest and the largest float32 of a trained constant, which stays below 1."""
+    largest = float(np.finfo(np.float32).max)
+    most = MAX_DECAY if 1 in (bounds.most, bounds.below) else largest
+    return (-largest if bounds.least is None else bounds.least), most
+
+
+def _rounded(exact: np.ndarray, bounds: Bounds) -> np.ndarray:
     """Round to float32; only a decay of exactly 1 stays 1."""
-    narrow = np.minimum(decay.astype(np.float32), np.float32(MAX_DECAY))
-    return np.where(decay == 1, np.float32(1), narrow)
-
-
-def _float32(value: Any, neurons: int, name: str) -> np.ndarray:
-    return per_neuron(value, neurons, name).astype(np.float32)
+    narrow = exact.astype(np.float32)
+    if bounds.least == 0 and 1 in (bounds.most, bounds.below):
+        narrow = np.minimum(narrow, np.float32(MAX_DECAY))
+        return np.where(exact == 1, np.float32(1), narrow)
+    return narrow

@@ -7,6 +7,7 @@ from typing import Any, Optional, Sequence
 
 import numpy as np
 
+from ipulse_core.neurons.constants import IN_KERNELS
 from ipulse_ops.surrogate import ArcTan, Boxcar, Exponential, SuperSpike, Surrogate, Table
 
 # The numbers of lif.h by the names of ipulse_ops.lif.network. A test compares them with lif.h.
@@ -47,13 +48,7 @@ class LifLayer(ctypes.Structure):
         ("policy", ctypes.c_int32),
         ("detach_adaptation", ctypes.c_int32),
         ("delay", ctypes.c_int32),
-        ("decay", float_p),
-        ("scale", float_p),
-        ("synapse_decay", float_p),
-        ("threshold", float_p),
-        ("second_threshold", float_p),
-        ("adaptation_decay", float_p),
-        ("adaptation_strength", float_p),
+        *((row.array, float_p) for row in IN_KERNELS),
         ("weights", float_p),
         ("recurrent", float_p),
         ("bias", float_p),
@@ -126,12 +121,7 @@ class LifGradient(ctypes.Structure):
         ("weights", float_p),
         ("recurrent", float_p),
         ("bias", float_p),
-        ("decay", float_p),
-        ("scale", float_p),
-        ("synapse_decay", float_p),
-        ("threshold", float_p),
-        ("adaptation_decay", float_p),
-        ("adaptation_strength", float_p),
+        *((row.array, float_p) for row in IN_KERNELS if row.has_gradient),
     )
 
 

@@ -6,11 +6,13 @@ from typing import Any, Dict, List, Optional, Sequence, Tuple
 
 import numpy as np
 
+from ipulse_core.neurons.constants import IN_KERNELS, TRAINED
 from ipulse_ops.lif.cpu import abi, native
 from ipulse_ops.lif.cpu.call import Call, checked
 from ipulse_ops.lif.cpu.runs import KernelGradients, LayerRun, NetworkRun
 from ipulse_ops.lif.layer_constants import LayerConstants
-from ipulse_ops.lif.network import LIF, Layer, LeakyReadout, Network
+from ipulse_ops.lif.layer_constants import constants as constants_of
+from ipulse_ops.lif.network import Layer, LeakyReadout, Network
 from ipulse_ops.lif.neuron_constants import per_neuron, scale_by_decay
 from ipulse_ops.lif.reference.trace import ConstantGradients
 from ipulse_ops.lif.weights import weight_shapes
@@ -186,17 +188,17 @@ class _Outputs:
 
     def _of_constants(self, number: int) -> LayerConstants:
         layer, pointers = self._layers[number], self.pointers[number]
-        found = {"decay": True, "scale": True, "synapse_decay": layer.synapse_decay is not None}
-        found["threshold"] = isinstance(layer, LIF)
-        adapts = isinstance(layer, LIF) and layer.adapts
-        found["adaptation_decay"] = found["adaptation_strength"] = adapts
+        given = constants_of(layer)
         arrays: Dict[str, Any] = {
-            name: np.empty(layer.neurons, np.float32) if here else None
-            for name, here in found.items()
+            row.array: np.empty(layer.neurons, np.float32)
+            if row.has_gradient and getattr(given, row.array) is not None
+            else None
+            for row in IN_KERNELS
         }
-        for name, array in arrays.items():
-            setattr(pointers, name, abi.floats(array))
-        return LayerConstants(second_threshold=None, **arrays)
+        for row in IN_KERNELS:
+            if row.has_gradient:
+                setattr(pointers, row.array, abi.floats(arrays[row.array]))
+        return LayerConstants(**arrays)
 
     def gradients(self) -> KernelGradients:
         by_constants = None
@@ -210,10 +212,7 @@ class _Outputs:
                         per_neuron(layer.gain, layer.neurons, "gain"),
                     )
                     * grad.scale.astype(float),
-                    threshold=_float64(grad.threshold),
-                    synapse_decay=_float64(grad.synapse_decay),
-                    adaptation_decay=_float64(grad.adaptation_decay),
-                    adaptation_strength=_float64(grad.adaptation_strength),
+                    **{name: _float64(getattr(grad, name)) for name in TRAINED if name != "decay"},
                 )
                 for layer, grad in zip(self._layers, self._constants)
             )

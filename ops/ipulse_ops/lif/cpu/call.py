@@ -90,7 +90,7 @@ class Call:
             target.slots = layer.slots
             target.policy = abi.POLICY[layer.policy]
             target.detach_adaptation = int(layer.detach_adaptation)
-        for name, array in arrays._asdict().items():
+        for name, array in vars(arrays).items():
             setattr(target, name, abi.floats(array))
 
     def _set_weights(self, network: Network, weights: Sequence[np.ndarray]) -> None:

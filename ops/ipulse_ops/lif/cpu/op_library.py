@@ -7,6 +7,7 @@ from typing import Any, Dict, List, Optional, Sequence
 
 import tensorflow as tf
 
+from ipulse_core.neurons.constants import ALL, IN_KERNELS
 from ipulse_ops.lif.cpu import native
 from ipulse_ops.unsupported import refuse_second_order, without_gradient
 
@@ -34,17 +35,12 @@ def library() -> Any:
             **{name: op.get_attr(name) for name in ATTRIBUTES},
         )
         trained = {tf.compat.as_str(name) for name in op.get_attr("trained")}
-        wanted = {**dict.fromkeys(trained, True), "scale": "decay" in trained}
-        by_constant = [
-            grad if wanted.get(name) else None
-            for name in ("decay", "scale", "synapse_decay", "threshold")
-            for grad in getattr(found, f"grad_{name}")
-        ]
-        by_adaptation = [
-            grad if wanted.get(name) else None
-            for name in ("adaptation_decay", "adaptation_strength")
-            for grad in getattr(found, f"grad_{name}")
-        ]
+        by_constant: List[Any] = []
+        for row in IN_KERNELS:
+            # The scale depends on the decay.
+            wanted = ("decay" if row.name == "gain" else row.name) in trained
+            grads_of = getattr(found, f"grad_{row.array}") if row.has_gradient else ()
+            by_constant += grads_of if wanted else [None] * len(inputs[row.array])
         has_port = inputs["port"][0].shape.rank == 3
         by_port = found.grad_port if has_port else None
         return [
@@ -55,8 +51,6 @@ def library() -> Any:
             None,
             *found.grad_weights,
             *by_constant,
-            *[None] * layers,
-            *by_adaptation,
         ]
 
     def slots_gradient(op: Any, grad: Any) -> List[Any]:
@@ -69,6 +63,7 @@ def library() -> Any:
     tf.RegisterGradient("IpulseLifSlots")(slots_gradient)
     tf.RegisterGradient("IpulseCrossEntropy")(loss_gradient)
     refuse_second_order("IpulseLifGrad")
+    refuse_second_order("IpulseStandardise")
     return loaded
 
 
@@ -77,9 +72,7 @@ def library() -> Any:
 INPUTS: Dict[str, Optional[str]] = {
     **dict.fromkeys(("ids", "counts", "port", "seed", "filled")),
     "weights": "matrices",
-    **dict.fromkeys(("decay", "scale", "synapse_decay"), "all"),
-    **dict.fromkeys(("threshold", "second_threshold"), "layers"),
-    **dict.fromkeys(("adaptation_decay", "adaptation_strength"), "layers"),
+    **{row.array: "all" if row.of == ALL else "layers" for row in IN_KERNELS},
 }
 OUTPUTS: Dict[str, Optional[str]] = {
     "membrane": None,

@@ -5,30 +5,12 @@
 #include <cfenv>
 #include <cstdint>
 #include <string>
-#include <utility>
 
-#include "tensorflow/core/framework/op.h"
-#include "tensorflow/core/framework/op_kernel.h"
-#include "tensorflow/core/framework/shape_inference.h"
 #include "tensorflow/core/platform/threadpool.h"
 
+#include "../../tensorflow_op.h"
+
 namespace ipulse {
-
-using tensorflow::OpKernel;
-using tensorflow::OpKernelConstruction;
-using tensorflow::OpKernelContext;
-using tensorflow::Tensor;
-using tensorflow::TensorShape;
-using tensorflow::shape_inference::DimensionHandle;
-using tensorflow::shape_inference::InferenceContext;
-using tensorflow::shape_inference::ShapeHandle;
-namespace errors = tensorflow::errors;
-
-// TensorFlow's name for it moves between releases.
-using Status = decltype(std::declval<InferenceContext &>().WithRank({}, 0, nullptr));
-
-inline const float *floats_of(const Tensor &tensor) { return tensor.flat<float>().data(); }
-inline float *floats_of(Tensor *tensor) { return tensor->flat<float>().data(); }
 
 inline int64_t last_axis(const Tensor &tensor) { return tensor.dim_size(tensor.dims() - 1); }
 

@@ -1,8 +1,5 @@
 // All ops as one translation unit: TensorFlow's headers take most of the time of a build.
 
-// Words that TensorFlow 2.6 needs are deprecated in later releases.
-#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
-
 #include "add_op.h"
 #include "delay_op.h"
 #include "dense_op.h"

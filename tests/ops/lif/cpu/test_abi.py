@@ -3,14 +3,27 @@
 from __future__ import annotations
 
 import re
-from typing import Any, Dict
+from typing import Any, Dict, List
 
 import pytest
 
-from ipulse_ops.lif.cpu import abi, libraries
+from ipulse_ops.lif.cpu import abi, constants_header, libraries
 from ipulse_ops.lif.network import MAX_DELAY
 
-HEADER = (libraries.SOURCES / "interface" / "lif.h").read_text("utf-8")
+INTERFACE = libraries.SOURCES / "interface"
+# The names in each list of constants.h, and lif.h with the fields that it makes of them.
+LISTS: Dict[str, List[str]] = {
+    name: re.findall(r"X\((\w+)", body)
+    for name, body in re.findall(
+        r"#define (\w+)\(X\) \\\n((?:.*\\\n)*.*)", constants_header.PATH.read_text("utf-8")
+    )
+}
+LISTS["LIF_GRADIENTS"] = LISTS["LIF_GRADIENTS_OF_ALL"] + LISTS["LIF_GRADIENTS_OF_SPIKING"]
+HEADER = re.sub(
+    r"(LIF_\w+)\(LIF_FIELD\)",
+    lambda match: "".join(f"float *{name};\n" for name in LISTS[match.group(1)]),
+    re.sub(r"#(define LIF_FIELD|undef).*", "", (INTERFACE / "lif.h").read_text("utf-8")),
+)
 ENUMERATORS = {
     name: int(value)
     for body in re.findall(r"enum \w*\s*{(.*?)}", HEADER, re.DOTALL)
@@ -31,6 +44,11 @@ SINGLE = {
     "LIF_OUT_OF_MEMORY": abi.OUT_OF_MEMORY,
     "LIF_PHASE_LAYERS": abi.PHASE_LAYERS,
 }
+
+
+def test_the_header_of_constants_is_that_of_the_table() -> None:
+    """`python -m ipulse_ops.lif.cpu.constants_header` writes it."""
+    assert constants_header.PATH.read_text("utf-8") == constants_header.header()
 
 
 class TestNumbers:

@@ -23,7 +23,7 @@ from tests.ops.strategies import Problem, random_problem
 class TestStrassen:
     """Gradients of layers that are wide enough for Strassen's multiplication."""
 
-    @pytest.mark.sample(5)
+    @pytest.mark.sample(1)
     @pytest.mark.parametrize(
         ("neurons", "batch", "steps", "delay", "is_used"),
         [
@@ -97,6 +97,7 @@ def samples_of(problem: Problem, samples: slice) -> Problem:
 
 
 @every_kernel()
+@pytest.mark.sample(1)
 def test_more_slots_than_are_multiplied_at_once(arch: int) -> None:
     """Every neuron has a slot, so that the samples are multiplied in several runs.
 

@@ -1,33 +1,19 @@
 // Adam as a TensorFlow op: it changes the variables of all weights and moments in one pass.
 #include "interface/adam.h"
 
-// Words that TensorFlow 2.6 needs are deprecated in later releases.
-#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
-
 #include <algorithm>
 #include <memory>
-#include <utility>
 #include <vector>
 
-#include "tensorflow/core/framework/op.h"
-#include "tensorflow/core/framework/op_kernel.h"
 #include "tensorflow/core/framework/resource_mgr.h"
 #include "tensorflow/core/framework/resource_var.h"
-#include "tensorflow/core/framework/shape_inference.h"
+
+#include "tensorflow_op.h"
 
 namespace {
 
-using tensorflow::OpInputList;
-using tensorflow::OpKernel;
-using tensorflow::OpKernelConstruction;
-using tensorflow::OpKernelContext;
-using tensorflow::Tensor;
+using namespace ipulse; // NOLINT: the names of TensorFlow
 using tensorflow::Var;
-using tensorflow::shape_inference::InferenceContext;
-namespace errors = tensorflow::errors;
-
-// TensorFlow's name for it moves between releases.
-using Status = decltype(std::declval<InferenceContext &>().WithRank({}, 0, nullptr));
 
 REGISTER_OP("IpulseAdam")
     .Input("weights: n * resource")

@@ -15,20 +15,16 @@ namespace ipulse_lif {
 // weights: in the order of ipulse_ops.lif.weights; recurrent and bias say which layers have them.
 // port: the spikes in the slots of the input, of which only the gradient matters; [0] for none.
 // filled: how many of them get one; [0] for as many as spiked.
+#define LIF_INPUT_OF_ALL(name, optional) .Input(#name ": all * float")
+#define LIF_INPUT_OF_SPIKING(name, optional) .Input(#name ": layers * float")
 #define LIF_OP_ARGUMENTS                                                                           \
   Input("ids: Id")                                                                                 \
       .Input("counts: int32")                                                                      \
       .Input("port: float")                                                                        \
       .Input("seed: int64")                                                                        \
       .Input("filled: int32")                                                                      \
-      .Input("weights: matrices * float")                                                          \
-      .Input("decay: all * float")                                                                 \
-      .Input("scale: all * float")                                                                 \
-      .Input("synapse_decay: all * float")                                                         \
-      .Input("threshold: layers * float")                                                          \
-      .Input("second_threshold: layers * float")                                                   \
-      .Input("adaptation_decay: layers * float")                                                   \
-      .Input("adaptation_strength: layers * float")                                                \
+      .Input("weights: matrices * float") LIF_CONSTANTS_OF_ALL(LIF_INPUT_OF_ALL)                   \
+          LIF_CONSTANTS_OF_SPIKING(LIF_INPUT_OF_SPIKING)                                           \
       .Attr("Id: {int32, uint16}")                                                                 \
       .Attr("matrices: int >= 1")                                                                  \
       .Attr("all: int >= 1")                                                                       \
@@ -107,15 +103,14 @@ protected:
                  &seed = c->input(3), &filled = c->input(4);
     OP_REQUIRES_OK(c, check_spikes(ids, counts, port, filled));
     OP_REQUIRES(c, seed.NumElements() == 1, errors::InvalidArgument("seed must be a scalar"));
-    OpInputList weights, decay, scale, synapse, threshold, second, adaptation, strength;
+    OpInputList weights;
     OP_REQUIRES_OK(c, c->input_list("weights", &weights));
-    OP_REQUIRES_OK(c, c->input_list("decay", &decay));
-    OP_REQUIRES_OK(c, c->input_list("scale", &scale));
-    OP_REQUIRES_OK(c, c->input_list("synapse_decay", &synapse));
-    OP_REQUIRES_OK(c, c->input_list("threshold", &threshold));
-    OP_REQUIRES_OK(c, c->input_list("second_threshold", &second));
-    OP_REQUIRES_OK(c, c->input_list("adaptation_decay", &adaptation));
-    OP_REQUIRES_OK(c, c->input_list("adaptation_strength", &strength));
+#define LIF_READ(name, optional)                                                                   \
+  OpInputList name;                                                                                \
+  OP_REQUIRES_OK(c, c->input_list(#name, &name));
+    LIF_CONSTANTS_OF_ALL(LIF_READ)
+    LIF_CONSTANTS_OF_SPIKING(LIF_READ)
+#undef LIF_READ
     layers->assign(all_, LifLayer{});
     int matrix = 0;
     int64_t rows = 0;
@@ -148,28 +143,27 @@ protected:
         layer.bias = floats_of(weights[matrix++]);
       }
       const bool spikes = i < layers_;
-      auto fits = [neurons](const Tensor &constant, bool optional) {
-        return constant.NumElements() == neurons || (optional && constant.NumElements() == 0);
+      bool fit = true;
+      auto take = [i, neurons, &fit](const OpInputList &list, bool optional, const float **to) {
+        const int64_t count = list[i].NumElements();
+        fit &= count == neurons || (optional && count == 0);
+        *to = count ? floats_of(list[i]) : nullptr;
       };
-      OP_REQUIRES(c,
-                  fits(decay[i], false) && fits(scale[i], false) && fits(synapse[i], true) &&
-                      (!spikes || (fits(threshold[i], false) && fits(second[i], true) &&
-                                   fits(adaptation[i], true) && fits(strength[i], true))),
+#define LIF_TAKE(name, optional) take(name, optional, &layer.name);
+      LIF_CONSTANTS_OF_ALL(LIF_TAKE)
+      if (spikes) {
+        LIF_CONSTANTS_OF_SPIKING(LIF_TAKE)
+      }
+#undef LIF_TAKE
+      OP_REQUIRES(c, fit,
                   errors::InvalidArgument("layer ", i + 1, ": constants must have ", neurons,
                                           " elements, one per neuron"));
-      layer.decay = floats_of(decay[i]);
-      layer.scale = floats_of(scale[i]);
-      layer.synapse_decay = synapse[i].NumElements() ? floats_of(synapse[i]) : nullptr;
       OP_REQUIRES(c, neurons >= 1, errors::InvalidArgument("layer ", i + 1, " has no neurons"));
       if (!spikes)
         continue;
       layer.slots = slots_[i];
       layer.policy = policy_[i];
-      layer.threshold = floats_of(threshold[i]);
-      layer.second_threshold = second[i].NumElements() ? floats_of(second[i]) : nullptr;
       layer.detach_adaptation = detach_adaptation_[i];
-      layer.adaptation_decay = adaptation[i].NumElements() ? floats_of(adaptation[i]) : nullptr;
-      layer.adaptation_strength = strength[i].NumElements() ? floats_of(strength[i]) : nullptr;
       OP_REQUIRES(c, slots_[i] >= 1 && slots_[i] <= neurons,
                   errors::InvalidArgument("layer ", i + 1, ": slots must be 1 to ", neurons,
                                           "; got ", slots_[i]));

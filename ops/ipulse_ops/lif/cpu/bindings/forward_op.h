@@ -62,8 +62,7 @@ REGISTER_OP("IpulseLif")
     .LIF_OP_ARGUMENTS.Attr("hidden: int >= 0")
     .Attr("return_membranes: bool")
     .Attr("reads_out: bool") // false: the membrane is [0]; not of a leaky readout
-    .Attr("trained: list({'decay', 'threshold', 'synapse_decay', 'adaptation_decay', "
-          "'adaptation_strength'})")
+    .Attr("trained: list(string)")
     .Output("membrane: float")
     .Output("spike_counts: layers * float")
     .Output("dropped: layers * float")

@@ -2,6 +2,8 @@
 #ifndef IPULSE_OPS_LIF_CPU_GRADIENT_OP_H
 #define IPULSE_OPS_LIF_CPU_GRADIENT_OP_H
 
+#include <algorithm>
+
 #include "arguments_op.h"
 #include "kept_tensor_op.h"
 
@@ -9,8 +11,9 @@ namespace ipulse_lif {
 
 inline Status gradient_shape(InferenceContext *c) {
   int output = 0;
-  for (const char *name : {"weights", "decay", "scale", "synapse_decay", "threshold",
-                           "adaptation_decay", "adaptation_strength"}) {
+#define LIF_NAME(name) , #name
+  for (const char *name : {"weights" LIF_GRADIENTS(LIF_NAME)}) {
+#undef LIF_NAME
     std::vector<ShapeHandle> shapes;
     TF_RETURN_IF_ERROR(c->input(name, &shapes));
     bool known = std::string(name) == "weights";
@@ -21,39 +24,28 @@ inline Status gradient_shape(InferenceContext *c) {
   return Status();
 }
 
+#define LIF_OUTPUT_OF_ALL(name) .Output("grad_" #name ": all * float")
+#define LIF_OUTPUT_OF_SPIKING(name) .Output("grad_" #name ": layers * float")
+
 // Gradients of constants that are not in `trained` are [0], as is that of an input port of [0].
 REGISTER_OP("IpulseLifGrad")
     .LIF_OP_ARGUMENTS.Attr("hidden: int >= 0")
-    .Attr("trained: list({'decay', 'threshold', 'synapse_decay', 'adaptation_decay', "
-          "'adaptation_strength'})")
+    .Attr("trained: list(string)")
     .Input("bits: layers * float")
     .Input("membranes: layers * float")
     .Input("grad_membrane: float")
     .Input("grad_ports: layers * float")
     .Input("grad_short_ports: layers * float")
     .Input("grad_u: hidden * float")
-    .Output("grad_weights: matrices * float")
-    .Output("grad_decay: all * float")
-    .Output("grad_scale: all * float")
-    .Output("grad_synapse_decay: all * float")
-    .Output("grad_threshold: layers * float")
-    .Output("grad_adaptation_decay: layers * float")
-    .Output("grad_adaptation_strength: layers * float")
+    .Output("grad_weights: matrices * float") LIF_GRADIENTS_OF_ALL(LIF_OUTPUT_OF_ALL)
+        LIF_GRADIENTS_OF_SPIKING(LIF_OUTPUT_OF_SPIKING)
     .Output("grad_port: float")
     .SetShapeFn(gradient_shape);
 
 class LifGradientOp : public LifOp {
 public:
   explicit LifGradientOp(OpKernelConstruction *c) : LifOp(c) {
-    std::vector<std::string> trained;
-    OP_REQUIRES_OK(c, c->GetAttr("trained", &trained));
-    for (const std::string &name : trained) {
-      decay_ |= name == "decay";
-      threshold_ |= name == "threshold";
-      synapse_decay_ |= name == "synapse_decay";
-      adaptation_decay_ |= name == "adaptation_decay";
-      adaptation_strength_ |= name == "adaptation_strength";
-    }
+    OP_REQUIRES_OK(c, c->GetAttr("trained", &trained_));
   }
 
   void Compute(OpKernelContext *c) override {
@@ -167,14 +159,13 @@ private:
 
   void allocate_gradients(OpKernelContext *c, const std::vector<LifLayer> &layer,
                           std::vector<LifGradient> *gradient) const {
-    OpOutputList weights, decay, scale, synapse, threshold, adaptation, strength;
+    OpOutputList weights;
     OP_REQUIRES_OK(c, c->output_list("grad_weights", &weights));
-    OP_REQUIRES_OK(c, c->output_list("grad_decay", &decay));
-    OP_REQUIRES_OK(c, c->output_list("grad_scale", &scale));
-    OP_REQUIRES_OK(c, c->output_list("grad_synapse_decay", &synapse));
-    OP_REQUIRES_OK(c, c->output_list("grad_threshold", &threshold));
-    OP_REQUIRES_OK(c, c->output_list("grad_adaptation_decay", &adaptation));
-    OP_REQUIRES_OK(c, c->output_list("grad_adaptation_strength", &strength));
+#define LIF_LIST(name)                                                                             \
+  OpOutputList name;                                                                               \
+  OP_REQUIRES_OK(c, c->output_list("grad_" #name, &name));
+    LIF_GRADIENTS(LIF_LIST)
+#undef LIF_LIST
     int matrix = 0;
     auto allocate = [c](OpOutputList *list, int index, const TensorShape &shape, float **to) {
       float *floats = kept_output(list, index, shape);
@@ -195,20 +186,22 @@ private:
       if (bias(i))
         weights_like(&to.bias);
       auto size = [&](bool wanted) { return TensorShape({wanted ? layer[i].neurons : 0}); };
-      allocate(&decay, i, size(decay_), &to.decay);
-      allocate(&scale, i, size(decay_), &to.scale);
-      allocate(&synapse, i, size(synapse_decay_ && layer[i].synapse_decay), &to.synapse_decay);
+#define LIF_ALLOCATE(name) allocate(&name, i, size(trains(#name) && layer[i].name), &to.name);
+      LIF_GRADIENTS_OF_ALL(LIF_ALLOCATE)
       if (i >= layers())
         continue;
-      const bool adapts = layer[i].adaptation_decay;
-      allocate(&threshold, i, size(threshold_), &to.threshold);
-      allocate(&adaptation, i, size(adaptation_decay_ && adapts), &to.adaptation_decay);
-      allocate(&strength, i, size(adaptation_strength_ && adapts), &to.adaptation_strength);
+      LIF_GRADIENTS_OF_SPIKING(LIF_ALLOCATE)
+#undef LIF_ALLOCATE
     }
   }
 
-  bool decay_ = false, threshold_ = false, synapse_decay_ = false;
-  bool adaptation_decay_ = false, adaptation_strength_ = false;
+  // The scale depends on the decay.
+  bool trains(const std::string &name) const {
+    const std::string constant = name == "scale" ? "decay" : name;
+    return std::find(trained_.begin(), trained_.end(), constant) != trained_.end();
+  }
+
+  std::vector<std::string> trained_;
 };
 
 REGISTER_KERNEL_BUILDER(Name("IpulseLifGrad").Device(tensorflow::DEVICE_CPU), LifGradientOp);

@@ -4,32 +4,11 @@
 
 #include "interface/lif.h"
 
-#include <utility>
-
-#include "tensorflow/core/framework/op.h"
-#include "tensorflow/core/framework/op_kernel.h"
-#include "tensorflow/core/framework/shape_inference.h"
+#include "tensorflow_op.h"
 
 namespace ipulse_lif {
 
-using tensorflow::Allocator;
-using tensorflow::OpInputList;
-using tensorflow::OpKernel;
-using tensorflow::OpKernelConstruction;
-using tensorflow::OpKernelContext;
-using tensorflow::OpOutputList;
-using tensorflow::Tensor;
-using tensorflow::TensorShape;
-using tensorflow::shape_inference::DimensionHandle;
-using tensorflow::shape_inference::InferenceContext;
-using tensorflow::shape_inference::ShapeHandle;
-namespace errors = tensorflow::errors;
-
-// TensorFlow's name for it moves between releases.
-using Status = decltype(std::declval<InferenceContext &>().WithRank({}, 0, nullptr));
-
-inline float *floats_of(Tensor *tensor) { return tensor->flat<float>().data(); }
-inline const float *floats_of(const Tensor &tensor) { return tensor.flat<float>().data(); }
+using namespace ipulse; // NOLINT: the names of TensorFlow
 
 inline Status status(int code, const char *message) {
   if (code == LIF_OK)

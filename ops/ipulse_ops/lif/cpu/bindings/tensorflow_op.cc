@@ -3,9 +3,6 @@
 // loop that differentiates them meets None. What the backward pass reads travels as the bits of
 // floats; no arithmetic ever touches it.
 
-// Words that TensorFlow 2.6 needs are deprecated in later releases.
-#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
-
 #include "conv_op.h"
 #include "forward_op.h"
 #include "gradient_op.h"

@@ -13,6 +13,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "constants.h"
+
 #define LIF_API __attribute__((visibility("default")))
 
 #ifdef __cplusplus
@@ -73,18 +75,18 @@ typedef struct LifLayer {
   int32_t neurons;
   int32_t slots; // of a sample and step, 1 to neurons
   int32_t policy;
-  int32_t detach_adaptation;     // 1: spikes are constant where they raise the threshold
-  int32_t delay;                 // steps that its input spikes take, 0 to LIF_MAX_DELAY
-  const float *decay;            // 0 <= decay <= 1
-  const float *scale;            // of the current, finite: gain * (1 - decay), gain if decay is 1
-  const float *synapse_decay;    // 0 <= synapse_decay < 1; NULL: no synapse
-  const float *threshold;        // spike where u > threshold, which is a number
-  const float *second_threshold; // at most threshold: gradient where u is above; NULL: everywhere
-  const float *adaptation_decay; // 0 <= adaptation_decay < 1; NULL: no adaptation
-  const float *adaptation_strength; // at least 0; NULL together with adaptation_decay
-  const float *weights;             // [inputs of the layer, neurons]
-  const float *recurrent;           // [neurons, neurons], row = who spiked; NULL: not recurrent
-  const float *bias;                // [neurons]; NULL: none
+  int32_t detach_adaptation; // 1: spikes are constant where they raise the threshold
+  int32_t delay;             // steps that its input spikes take, 0 to LIF_MAX_DELAY
+  // Each constant of constants.h; NULL: the layer does not have it. The scale of the current is
+  // gain * (1 - decay), and gain where decay is 1. A second threshold is at most the threshold; the
+  // two constants of adaptation are set together.
+#define LIF_FIELD(name, optional) const float *name;
+  LIF_CONSTANTS_OF_ALL(LIF_FIELD)
+  LIF_CONSTANTS_OF_SPIKING(LIF_FIELD)
+#undef LIF_FIELD
+  const float *weights;   // [inputs of the layer, neurons]
+  const float *recurrent; // [neurons, neurons], row = who spiked; NULL: not recurrent
+  const float *bias;      // [neurons]; NULL: none
 } LifLayer;
 
 typedef struct LifNetwork {
@@ -138,14 +140,15 @@ typedef struct LifForward {
 } LifForward;
 
 // Where the gradients of one layer are written; NULL: not wanted. Each by what LifLayer has under
-// the same name; decay and scale count as independent. synapse_decay, adaptation_*, recurrent and
-// bias only where the layer has one, threshold and recurrent not of a leaky readout.
+// the same name; decay and scale count as independent. Only what the layer has, and recurrent and
+// the constants of layers that spike not of a leaky readout.
 typedef struct LifGradient {
   float *weights;   // [inputs of the layer, neurons]
   float *recurrent; // [neurons, neurons]
   float *bias;      // this and the rest [neurons]
-  float *decay, *scale, *synapse_decay, *threshold;
-  float *adaptation_decay, *adaptation_strength;
+#define LIF_FIELD(name) float *name;
+  LIF_GRADIENTS(LIF_FIELD)
+#undef LIF_FIELD
 } LifGradient;
 
 typedef struct LifBackward {

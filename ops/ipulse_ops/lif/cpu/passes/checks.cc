@@ -19,31 +19,24 @@ bool check_choice(const char *name, int value, int choices, const Message &messa
 // In messages layers count from 1, the readout included.
 //
 // NaN is below nothing and at least nothing, so that it is refused, too.
-bool check_decay(const char *name, const float *decay, bool may_be_1, int neurons, int number,
-                 const Message &message) {
-  for (int i = 0; i < neurons; ++i)
-    if (!(decay[i] >= 0 && (decay[i] < 1 || (may_be_1 && decay[i] == 1))))
-      return message.fail("layer %d: %s[%d] is %g; it must be at least 0 and %s 1", number, name, i,
-                          static_cast<double>(decay[i]), may_be_1 ? "at most" : "less than");
+bool check_bounds(const char *name, const float *values, float least, float most, const char *words,
+                  int neurons, int number, const Message &message) {
+  for (int i = 0; values && i < neurons; ++i)
+    if (!(values[i] >= least && values[i] <= most))
+      return message.fail("layer %d: %s[%d] is %g; it must be %s", number, name, i,
+                          static_cast<double>(values[i]), words);
   return true;
 }
 
 // Refuses constants that the equations exclude: a decay above 1, a second threshold above the
-// first.
+// first. A leaky readout reads only some of them.
 bool check_constants(const LifLayer &layer, int number, bool readout, const Message &message) {
-  if (!check_decay("decay", layer.decay, true, layer.neurons, number, message) ||
-      (layer.synapse_decay &&
-       !check_decay("synapse_decay", layer.synapse_decay, false, layer.neurons, number, message)))
+#define LIF_CHECK(name, least, most, words)                                                        \
+  if (!check_bounds(#name, layer.name, least, most, words, layer.neurons, number, message))        \
     return false;
-  if (adapts(layer) && !check_decay("adaptation_decay", layer.adaptation_decay, false,
-                                    layer.neurons, number, message))
-    return false;
+  LIF_BOUNDED_CONSTANTS(LIF_CHECK)
+#undef LIF_CHECK
   for (int i = 0; i < layer.neurons; ++i) {
-    if (adapts(layer) &&
-        !(layer.adaptation_strength[i] >= 0 && std::isfinite(layer.adaptation_strength[i])))
-      return message.fail("layer %d: adaptation_strength[%d] is %g; it must be at least 0 and "
-                          "finite",
-                          number, i, static_cast<double>(layer.adaptation_strength[i]));
     if (!std::isfinite(layer.scale[i]))
       return message.fail("layer %d: scale[%d] is %g; it must be finite", number, i,
                           static_cast<double>(layer.scale[i]));
@@ -200,9 +193,11 @@ bool check_backward(const Kernel &kernel, const LifNetwork &n, const LifBackward
     const LifLayer &layer = n.layer[number];
     const LifGradient &wanted = gradient.gradient[number];
     bool spiking = number < n.layers;
-    if ((wanted.recurrent && !(spiking && layer.recurrent)) || (wanted.bias && !layer.bias) ||
-        (wanted.synapse_decay && !layer.synapse_decay) || (wanted.threshold && !spiking) ||
-        ((wanted.adaptation_decay || wanted.adaptation_strength) && !(spiking && adapts(layer))))
+#define LIF_LACKS(name) || (wanted.name && !layer.name)
+#define LIF_LACKS_SPIKING(name) || (wanted.name && !(spiking && layer.name))
+    if ((wanted.recurrent && !(spiking && layer.recurrent)) ||
+        (wanted.bias && !layer.bias) LIF_GRADIENTS_OF_ALL(LIF_LACKS)
+            LIF_GRADIENTS_OF_SPIKING(LIF_LACKS_SPIKING))
       return message.fail("layer %d: a gradient by something that it does not have", number + 1);
     int slots = spiking && gradient.grad_slots ? gradient.grad_slots[number] : layer.slots;
     bool has_slots = is_sparse(layer) ? slots >= 1 && slots <= layer.slots : slots == layer.slots;

@@ -45,40 +45,50 @@ Panels cut(const Kernel &kernel, const LifNetwork &network, int number) {
   return {neurons, vectors, width, (neurons + chunk - 1) / chunk * panels, panels};
 }
 
+#define LIF_COUNT(name) +1
+constexpr int PACKED = 5 LIF_GENERAL_CONSTANTS(LIF_COUNT); // decay, scale, both thresholds, bias
+#undef LIF_COUNT
+
 LayerConstants::LayerConstants(const LifLayer &layer, const Panels &panels)
-    : width_(panels.width), padded_(static_cast<int64_t>(panels.count) * panels.width),
-      synapse_(layer.synapse_decay), bias_(layer.bias), adapts_(adapts(layer)),
-      values_(8 * padded_) {
+    : width_(panels.width), values_(int64_t(PACKED) * panels.count * panels.width) {
   constexpr float infinity = std::numeric_limits<float>::infinity();
   // Nothing reaches it, and zero times it is zero.
   constexpr float never = std::numeric_limits<float>::max();
-  float *decay = values_.get(), *scale = decay + padded_, *threshold = scale + padded_,
-        *second = threshold + padded_, *synapse_decay = second + padded_,
-        *bias = synapse_decay + padded_, *adaptation_decay = bias + padded_,
-        *adaptation_strength = adaptation_decay + padded_;
-  for (int64_t i = 0; i < padded_; ++i) {
-    bool real = i < layer.neurons;
-    decay[i] = real ? layer.decay[i] : 0;
-    scale[i] = real ? layer.scale[i] : 0;
-    threshold[i] = real && layer.threshold ? layer.threshold[i] : never;
-    second[i] = !real ? never : layer.second_threshold ? layer.second_threshold[i] : -infinity;
-    synapse_decay[i] = real && synapse_ ? layer.synapse_decay[i] : 0;
-    bias[i] = real && bias_ ? layer.bias[i] : 0;
-    adaptation_decay[i] = real && adapts_ ? layer.adaptation_decay[i] : 0;
-    adaptation_strength[i] = real && adapts_ ? layer.adaptation_strength[i] : 0;
-  }
+  const int64_t padded = static_cast<int64_t>(panels.count) * panels.width;
+  float *next = values_.get();
+  // One value per neuron, `absent` without an array; `padding` behind the last neuron.
+  auto fill = [&](const float *from, float absent, float padding) -> const float * {
+    float *to = next;
+    for (int64_t i = 0; i < padded; ++i)
+      to[i] = i >= layer.neurons ? padding : from ? from[i] : absent;
+    next += padded;
+    return to;
+  };
+  auto pack = [&](const float *from) { return from ? fill(from, 0, 0) : nullptr; };
+  first_.decay = fill(layer.decay, 0, 0);
+  first_.scale = fill(layer.scale, 0, 0);
+  first_.threshold = fill(layer.threshold, never, never);
+  first_.second = fill(layer.second_threshold, -infinity, never);
+  first_.bias = pack(layer.bias);
+#define LIF_PACK(name) first_.name = pack(layer.name);
+  LIF_GENERAL_CONSTANTS(LIF_PACK)
+#undef LIF_PACK
 }
 
 Constants LayerConstants::of(int panel) const {
-  const float *first = values_.get() + panel * width_;
-  return {first,
-          first + padded_,
-          first + 2 * padded_,
-          first + 3 * padded_,
-          synapse_ ? first + 4 * padded_ : nullptr,
-          bias_ ? first + 5 * padded_ : nullptr,
-          adapts_ ? first + 6 * padded_ : nullptr,
-          adapts_ ? first + 7 * padded_ : nullptr};
+  Constants found = first_;
+  const int64_t skipped = panel * width_;
+  for (const float **each : {&found.decay, &found.scale, &found.threshold, &found.second})
+    *each += skipped;
+  auto skip = [skipped](const float *&array) {
+    if (array)
+      array += skipped;
+  };
+  skip(found.bias);
+#define LIF_SKIP(name) skip(found.name);
+  LIF_GENERAL_CONSTANTS(LIF_SKIP)
+#undef LIF_SKIP
+  return found;
 }
 
 std::unique_ptr<Buffer<float>> pack_weights(const Kernel &kernel, int threads, const float *weights,

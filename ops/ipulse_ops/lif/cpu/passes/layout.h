@@ -27,6 +27,13 @@ inline bool is_truncated(const LifLayer &layer) { return layer.slots < layer.neu
 // The thresholds rise with the neurons' own spikes.
 inline bool adapts(const LifLayer &layer) { return layer.adaptation_decay; }
 
+// Has a constant that only the general kernels read.
+inline bool is_general(const LifLayer &layer) {
+#define LIF_HAS(name) || layer.name
+  return false LIF_GENERAL_CONSTANTS(LIF_HAS);
+#undef LIF_HAS
+}
+
 // Returns true if gradients are cut at a step within the sequence.
 inline bool cuts_gradients(const LifNetwork &n) { return n.truncate && n.truncate < n.steps; }
 
@@ -72,9 +79,9 @@ public:
   Constants of(int panel) const;
 
 private:
-  int64_t width_, padded_;
-  bool synapse_, bias_, adapts_;
+  int64_t width_;
   Buffer<float> values_;
+  Constants first_{}; // of panel 0
 };
 
 // A layer's weights in panels, [panels][inputs]; transposed: the panels are cut from its inputs,

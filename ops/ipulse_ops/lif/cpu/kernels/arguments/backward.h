@@ -8,7 +8,9 @@
 
 namespace lif {
 
-constexpr int CONSTANT_SUMS = 6; // of a neuron, gradients by its constants
+#define LIF_COUNT(name) +1
+constexpr int CONSTANT_SUMS = 0 LIF_GRADIENTS(LIF_COUNT); // of a neuron: gradients by its constants
+#undef LIF_COUNT
 
 // One sample, one panel of the readout.
 struct LeakyBackward {
@@ -57,8 +59,7 @@ struct PanelBackward {
   const float *grad_u;           // of step 0 and this panel, or null
   int64_t grad_u_stride;
   const float *v_trace, *i_trace, *current_trace; // [steps][width], if sums is not null
-  // [CONSTANT_SUMS][width], added to: dL/ddecay, dscale, dsynapse_decay, dthreshold,
-  // dadaptation_decay, dadaptation_strength; or null.
+  // [CONSTANT_SUMS][width], added to: dL/dconstant in the order of LIF_GRADIENTS; or null.
   float *sums;
 };
 

@@ -49,8 +49,10 @@ inline int64_t row_words(const Panels &panels, int storage) {
 
 struct Constants { // of one panel, [width]
   const float *decay, *scale, *threshold, *second;
-  const float *synapse_decay, *bias;                   // null: none
-  const float *adaptation_decay, *adaptation_strength; // null: none
+  const float *bias; // null: none, and so are the general constants
+#define LIF_FIELD(name) const float *name;
+  LIF_GENERAL_CONSTANTS(LIF_FIELD)
+#undef LIF_FIELD
 };
 
 } // namespace lif

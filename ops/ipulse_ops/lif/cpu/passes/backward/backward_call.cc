@@ -19,8 +19,9 @@ BackwardCall::BackwardCall(const Kernel &kernel, const LifNetwork &network,
 
 bool BackwardCall::wants_constants(int number) const {
   const LifGradient &wanted = gradient.gradient[number];
-  return wanted.decay || wanted.scale || wanted.synapse_decay || wanted.threshold ||
-         wanted.adaptation_decay || wanted.adaptation_strength;
+#define LIF_WANTED(name) || wanted.name
+  return false LIF_GRADIENTS(LIF_WANTED);
+#undef LIF_WANTED
 }
 
 const float *BackwardCall::grad_u_of(int number) const {

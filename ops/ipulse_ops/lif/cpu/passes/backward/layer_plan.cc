@@ -9,9 +9,9 @@ bool is_plain(const BackwardCall &call, int number, bool has_next) {
   const LifNetwork &n = call.n;
   const LifLayer &layer = n.layer[number];
   return (has_next || is_sparse(layer)) && !layer.recurrent && !cuts_gradients(n) &&
-         !layer.synapse_decay && !adapts(layer) && !call.grad_u_of(number) &&
-         !call.wants_constants(number) && n.reset == LIF_RESET_ZERO &&
-         n.reset_gradient != LIF_RESET_GRADIENT_NONE && n.surrogate.kind == LIF_SUPERSPIKE;
+         !is_general(layer) && !call.grad_u_of(number) && !call.wants_constants(number) &&
+         n.reset == LIF_RESET_ZERO && n.reset_gradient != LIF_RESET_GRADIENT_NONE &&
+         n.surrogate.kind == LIF_SUPERSPIKE;
 }
 
 } // namespace

@@ -16,7 +16,7 @@ GradCurrent pass_readout(const BackwardCall &call, const Spikes *input) {
   int64_t tasks = int64_t(panels.count) * n.batch;
   std::unique_ptr<Buffer<float>> storage(new Buffer<float>(dense_membranes(panels, call.rows)));
   GradCurrent current(panels, std::move(storage), nullptr);
-  if (readout.synapse_decay || cuts_gradients(n) || call.wants_constants(number)) {
+  if (is_general(readout) || cuts_gradients(n) || call.wants_constants(number)) {
     Replay replay(call, number, input, nullptr);
     parallel_for(call.threads, tasks, [&](int64_t task, int worker) {
       int p = static_cast<int>(task / n.batch), b = static_cast<int>(task % n.batch);

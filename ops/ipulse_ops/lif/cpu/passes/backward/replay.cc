@@ -64,12 +64,9 @@ void Replay::show(PanelBackward &a, int p, int b, int slot, int worker) const {
 }
 
 void Replay::write_sums() const {
-  float *grads[CONSTANT_SUMS] = {wanted_.decay,
-                                 wanted_.scale,
-                                 wanted_.synapse_decay,
-                                 wanted_.threshold,
-                                 wanted_.adaptation_decay,
-                                 wanted_.adaptation_strength};
+#define LIF_WANTED(name) wanted_.name,
+  float *grads[CONSTANT_SUMS] = {LIF_GRADIENTS(LIF_WANTED)};
+#undef LIF_WANTED
   for (int which = 0; which < CONSTANT_SUMS; ++which)
     for (int n = 0; grads[which] && n < layer_.neurons; ++n) {
       const float *sum = sums_->get() + int64_t(n / panels_.width) * n_.batch * sums_size() +

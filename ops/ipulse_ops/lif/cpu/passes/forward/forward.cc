@@ -23,7 +23,7 @@ public:
   }
 
   void read_out(const Spikes &input, float *membrane) {
-    auto run = layer_.synapse_decay ? kernel_.general_forward : kernel_.leaky_forward;
+    auto run = is_general(layer_) ? kernel_.general_forward : kernel_.leaky_forward;
     packed_.for_panels(input, [&](PanelForward &a, int p, int b) {
       write_dense(a, membrane, p, b);
       run(a);
@@ -63,7 +63,7 @@ private:
 
   void run_by_panel(std::unique_ptr<Spikes> &spikes, const BitRows &bits,
                     const LifForward &result) {
-    bool plain = n_.reset == LIF_RESET_ZERO && !layer_.synapse_decay && !adapts(layer_) && !u_;
+    bool plain = n_.reset == LIF_RESET_ZERO && !is_general(layer_) && !u_;
     auto run = plain ? kernel_.lif_forward : kernel_.general_forward;
     // A compressed store writes a whole vector, so that the last one may end behind its place.
     int64_t stride = int64_t(n_.steps) * panels_.width + (sparse_ ? kernel_.lanes : 0);

@@ -1,0 +1,1 @@
+"""The neurons of layers: their constants."""
