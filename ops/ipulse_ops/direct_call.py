@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any, Callable, List
 
 import tensorflow as tf
@@ -14,6 +14,9 @@ class DirectCall:
     Each call of a tf.function looks up the graph that fits its arguments and reports its variables
     to gradient tapes. Here the graph is looked up once: arguments must be tensors or arrays of the
     signature's types and shapes, and no gradient passes through.
+
+    The graph runs as it was written. TensorFlow's graph optimiser (Grappler) would replace
+    formulas by others that round differently, by its release and by what else a graph computes.
     """
 
     def __init__(self, function: Any, *signature: Any) -> None:
@@ -56,7 +59,10 @@ class DirectCall:
             self._check(shapes)
             self._fitting = shapes
         found = tf.raw_ops.StatefulPartitionedCall(
-            args=tensors + self._captured, Tout=self._types, f=self._graph
+            args=tensors + self._captured,
+            Tout=self._types,
+            f=self._graph,
+            config_proto=_without_optimiser(),
         )
         return self._packed(found) if self._types else None
 
@@ -66,6 +72,15 @@ class DirectCall:
         for number, (given, shape) in enumerate(zip(shapes, self._shapes)):
             if not shape.is_compatible_with(given):
                 raise ValueError(f"argument {number} must have shape {shape}; got {given}")
+
+
+@lru_cache(maxsize=None)
+def _without_optimiser() -> bytes:
+    """Return the settings of a call without Grappler, which would rewrite its graph."""
+    config = tf.compat.v1.ConfigProto()
+    config.graph_options.rewrite_options.disable_meta_optimizer = True
+    serialized: bytes = config.SerializeToString()
+    return serialized
 
 
 def _packing(structure: Any) -> Callable[[List[Any]], Any]:

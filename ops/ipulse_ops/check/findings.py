@@ -12,7 +12,7 @@ from typing import Any, Dict, Iterator, List, NamedTuple, Sequence, Set
 
 from ipulse_core.ipu import API_LEVEL
 from ipulse_ops.check.symbols import exported
-from poplar_emulator.build import build
+from poplar_emulator.build import CUSTOM_OP_LIBRARY, build
 
 OLD_LEVEL = 4  # of SDK 2.0 to 2.2
 PARAMETERS = {4: 6, 5: 7}  # of a metadata function, by level
@@ -93,7 +93,7 @@ class _Check:
         self._inputs = inputs
         # The loader finds the library of an enabled SDK.
         enabled = os.environ.get("POPLAR_SDK_ENABLED")
-        self._poplar = "" if enabled else str(build() / "lib" / "libpoplar.so")
+        self._poplar = "" if enabled else str(build() / CUSTOM_OP_LIBRARY)
 
     def run(self, ops: Sequence[str]) -> Iterator[Finding]:
         names = list(ops) or recognised(self._symbols)

@@ -6,10 +6,11 @@ from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
 
 import tensorflow as tf
 
+from ipulse_core.registry.refusals import CELL
 from ipulse_ops.keras.network_layer import NetworkLayer
 from ipulse_ops.lif.constant_tensors import LayerTensors, constant_tensors
 from ipulse_ops.lif.network import LIF, Layer
-from ipulse_ops.lif.poplar.attributes import UnsupportedNetwork
+from ipulse_ops.lif.unsupported import refuse_unsupported
 from ipulse_ops.lif.weights import weight_shapes
 
 
@@ -34,24 +35,7 @@ class NetworkCell(NetworkLayer):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        if self.network.has_dropout:
-            raise UnsupportedNetwork("cells have no dropout; MultiLIF, LIFLayer and LIFReadout do")
-        if self.network.has_residual:
-            raise UnsupportedNetwork("cells have no residual additions; MultiLIF does")
-        if self.network.delay not in (0, 1):
-            raise UnsupportedNetwork(
-                f"the delay of cells must be 0 or 1; got {self.network.delay}: use MultiLIF"
-            )
-        if self.network.has_delays:
-            raise UnsupportedNetwork("cells have no delays of connections; MultiLIF does")
-        if self.network.truncate is not None:
-            raise UnsupportedNetwork("cells do not truncate gradients; MultiLIF does")
-        for number, layer in enumerate(self.network.spiking):
-            if layer.adapts:
-                raise UnsupportedNetwork(
-                    f"layers[{number}] has adaptive thresholds; cells have none, MultiLIF and "
-                    "LIFLayer do"
-                )
+        refuse_unsupported(self.network, CELL)
 
     @property
     def state_size(self) -> List[int]:

@@ -10,9 +10,8 @@ import tensorflow as tf
 from ipulse_core.spec.conv_geometry import ConvGeometry
 from ipulse_ops.conv.spike_conv import spike_conv
 from ipulse_ops.equations.layer_equations import LayerEquations
-from ipulse_ops.keras.convolutions.convolution import PooledRun
-from ipulse_ops.keras.equations_neurons import EquationsNeurons
-from ipulse_ops.keras.single_layer import Spikes
+from ipulse_ops.keras.equations_neurons import EquationsNeurons, NeuronSpikes
+from ipulse_ops.keras.single_layer import PooledRun, Spikes
 from ipulse_ops.lif.poplar.backends import conv_ops
 from ipulse_ops.sparse import pooled_spikes, spike_matmul
 
@@ -33,18 +32,25 @@ class EquationsLayer(EquationsNeurons):
         super().__init__((inputs, layer.neurons), layer, biases, *args, **kwargs)
 
     def call(self, ids: Any, counts: Any, training: Optional[bool] = None) -> Spikes:
-        """Run the layer on spikes, as a LIFLayer; slots are as many as neurons."""
-        return self.run(ids, counts, training)
+        """Run the layer on spikes, as a LIFLayer."""
+        return Spikes(*self.run(ids, counts, training)[:2])
 
-    def run(self, ids: Any, counts: Any, training: Optional[bool] = None) -> Spikes:
+    def run(
+        self,
+        ids: Any,
+        counts: Any,
+        training: Optional[bool] = None,
+        factor: float = 1.0,
+        seed: Optional[Any] = None,
+    ) -> NeuronSpikes:
         """Run the layer, without what Keras does around a call."""
-        return self.neuron_spikes(ids, counts, training)
+        return self.neuron_spikes(ids, counts, training, factor, seed)
 
-    def current(self, ids: Any, counts: Any) -> Any:
+    def current(self, ids: Any, counts: Any, factor: float = 1.0) -> Any:
         """Return the sums of weights, and the bias."""
-        kernel = tf.convert_to_tensor(self._kernels[0])
-        if self.input_scale != 1.0:
-            kernel = kernel * np.float32(self.input_scale)
+        kernel, scale = tf.convert_to_tensor(self.weights_in_use()[0]), self.input_scale * factor
+        if scale != 1.0:
+            kernel = kernel * np.float32(scale)
         current = spike_matmul(kernel, ids, counts)
         return current if self._bias is None else current + tf.convert_to_tensor(self._bias)
 
@@ -93,21 +99,30 @@ class EquationsConvolution(EquationsNeurons):
         """Run the layer on spikes, as a LIFLayer."""
         return self.run_pooled(ids, counts, training).spikes
 
-    def run_pooled(self, ids: Any, counts: Any, training: Optional[bool] = None) -> PooledRun:
+    def run_pooled(
+        self,
+        ids: Any,
+        counts: Any,
+        training: Optional[bool] = None,
+        factor: float = 1.0,
+        seed: Optional[Any] = None,
+    ) -> PooledRun:
         """Run the layer, and list its neurons and its pooled sites."""
-        neurons = self.neuron_spikes(ids, counts, training)
-        spikes = neurons
+        neurons = self.neuron_spikes(ids, counts, training, factor, seed)
+        spikes = Spikes(neurons.ids, neurons.counts)
         if self.geometry.pool != (1, 1):
-            spikes = self._pooled(neurons)
-        return PooledRun(spikes, neurons.ids, neurons.counts)
+            spikes = self._pooled(spikes)
+        return PooledRun(spikes, *neurons)
 
-    def current(self, ids: Any, counts: Any) -> Any:
+    def current(self, ids: Any, counts: Any, factor: float = 1.0) -> Any:
         """Return the convolution of the spikes, and the bias."""
         bias = None if self._bias is None else tf.convert_to_tensor(self._bias)
-        inputs = self.geometry, tf.convert_to_tensor(self._kernels[0]), ids, counts, bias
+        scale = self.input_scale * factor
+        kernel = tf.convert_to_tensor(self.weights_in_use()[0])
+        inputs = self.geometry, kernel, ids, counts, bias
         if self._on_tiles is not None:
-            return self._on_tiles.spike_conv(*inputs, input_scale=self.input_scale)
-        return spike_conv(*inputs, input_scale=self.input_scale, threads=self.threads)
+            return self._on_tiles.spike_conv(*inputs, input_scale=scale)
+        return spike_conv(*inputs, input_scale=scale, threads=self.threads)
 
     def _pooled(self, neurons: Spikes) -> Spikes:
         """Return the pooled sites: on tiles with as many slots as neurons in the pool."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
+from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Union
 
 import numpy as np
 import tensorflow as tf
@@ -13,9 +13,24 @@ from ipulse_ops.equations.kernel import EquationsKernel
 from ipulse_ops.equations.layer_equations import LayerEquations
 from ipulse_ops.equations.poplar_kernel import EquationsOnTiles
 from ipulse_ops.keras.constraints import clipped
-from ipulse_ops.keras.single_layer import Spikes
 from ipulse_ops.lif.slot_lists import later
+from ipulse_ops.lif.weight_types import WEIGHT_TYPES, rounded
+from ipulse_ops.quantisation import Quantisation, quantisation_of
+from ipulse_ops.reference.select_spikes import POLICIES, cyclic_offsets, filled, select_spikes
 from ipulse_ops.sparse import native
+from ipulse_ops.sparse.seed import word64
+from ipulse_ops.training.quantised_weights import quantised
+from ipulse_ops.training.standardised_weights import deviation_of
+from ipulse_ops.training.standardised_weights import standardised as standardised_weights
+from ipulse_ops.validation import choice, whole
+
+
+class NeuronSpikes(NamedTuple):
+    """The spikes of a layer before a pool, float32."""
+
+    ids: Any  # as in Spikes
+    counts: Any
+    dropped: Any  # [time, batch]: spikes beyond the capacity
 
 
 class NotFinite(ValueError):
@@ -31,8 +46,16 @@ class EquationsNeurons(tf.keras.layers.Layer):  # type: ignore[misc] # TensorFlo
     threads: of the kernel; results do not depend on it.
     tiles: of an emulated IPU that runs the neurons; None: the CPU runs them.
     input_scale: factor of the input weights, as after an average pool.
+    quantisation: the rule by which runs replace the weights by integers times a scale; None: none.
+    standardised: True replaces the input weights of each neuron or filter by standardised ones
+        times a trained standard deviation.
+    weights_dtype: "bfloat16" rounds the weights to it for each run.
+    capacity: number of slots for neurons that spike or carry gradient, which others send nothing
+        to; None for one slot per neuron.
+    policy, seed: which neurons get a slot, as of ipulse_ops.reference.select_spikes.
 
-    Raises MissingCompiler, BuildFailed; MissingEmulator for tiles.
+    Raises ValueError for a capacity of a recurrent layer; MissingCompiler, BuildFailed;
+    MissingEmulator for tiles.
     """
 
     supports_jit = False  # as a MultiLIF
@@ -45,6 +68,12 @@ class EquationsNeurons(tf.keras.layers.Layer):  # type: ignore[misc] # TensorFlo
         threads: int = 1,
         tiles: Optional[int] = None,
         input_scale: float = 1.0,
+        quantisation: Union[Quantisation, Dict[str, Any], None] = None,
+        standardised: bool = False,
+        weights_dtype: str = "float32",
+        capacity: Optional[int] = None,
+        policy: str = "index",
+        seed: int = 0,
         **kwargs: Any,
     ) -> None:
         kwargs.setdefault("dtype", "float32")
@@ -52,6 +81,13 @@ class EquationsNeurons(tf.keras.layers.Layer):  # type: ignore[misc] # TensorFlo
         self.layer = layer
         self.threads = threads
         self.input_scale = input_scale
+        (self.quantisation,) = quantisation_of(quantisation, 1)
+        self.weights_dtype = choice("weights_dtype", weights_dtype, WEIGHT_TYPES)
+        if capacity is not None:
+            whole("capacity", capacity, 1, layer.neurons)
+            if layer.recurrent:
+                raise ValueError("a recurrent layer of equations has one slot per neuron")
+        self.capacity, self.policy, self.seed = capacity, choice("policy", policy, POLICIES), seed
         self.failure: Optional[Exception] = None
         self._make_kernel(tiles)
         with tf.name_scope(self.name):  # Keras 2 names by it; two layers' names must differ
@@ -60,7 +96,11 @@ class EquationsNeurons(tf.keras.layers.Layer):  # type: ignore[misc] # TensorFlo
                 square = (layer.neurons, layer.neurons)
                 self._kernels.append(self._variable("recurrent", square, "glorot_uniform"))
             self._bias = self._variable("bias", (biases,), "zeros") if biases else None
-            self._trained = tuple(self._trained_parameter(each) for each in layer.neuron.trained)
+            self._constants = self._add_constants()
+            self._deviation = None
+            if standardised:
+                self._deviation = self._variable("weight_std", shape[-1:], "ones")
+            self._trained = self._add_parameters()
         self.built = True
 
     def _make_kernel(self, tiles: Optional[int]) -> None:
@@ -100,36 +140,69 @@ class EquationsNeurons(tf.keras.layers.Layer):  # type: ignore[misc] # TensorFlo
             variable.assign(values[parameter.name])
 
     def match_deviations(self) -> None:
-        """Do nothing: the weights are not standardised."""
+        """Set the trained standard deviations to those of the weights."""
+        if self._deviation is not None:
+            self._deviation.assign(deviation_of(self._kernels[0]))
 
-    def neuron_spikes(self, ids: Any, counts: Any, training: Optional[bool] = None) -> Spikes:
-        """Run the layer on spikes, as a LIFLayer; slots are as many as neurons."""
+    def weights_in_use(self) -> List[Any]:
+        """Return the input and recurrent weights as runs read them."""
+        first, *rest = self._kernels
+        if self._deviation is not None:
+            first = standardised_weights(first, self._deviation)
+        return [
+            rounded(quantised(weights, self.quantisation), self.weights_dtype)
+            for weights in (first, *rest)
+        ]
+
+    def neuron_spikes(
+        self,
+        ids: Any,
+        counts: Any,
+        training: Optional[bool] = None,
+        factor: float = 1.0,
+        seed: Optional[Any] = None,
+    ) -> NeuronSpikes:
+        """Run the layer on spikes, as a LIFLayer.
+
+        factor: of the input weights in this run, as with dropout.
+        seed: replaces the layer's.
+        """
         keep = training is None or bool(training)
-        return Spikes(*self._neurons(self.current(ids, counts), self._parameters_in_use(), keep))
+        current = self.current(ids, counts, factor)
+        drawn = word64(self.seed if seed is None else seed)
+        return NeuronSpikes(*self._neurons(current, self._parameters_in_use(), keep, drawn))
 
-    def current(self, ids: Any, counts: Any) -> Any:
+    def current(self, ids: Any, counts: Any, factor: float = 1.0) -> Any:
         """Return the current that spikes and bias give, float32 `[time, batch, neurons]`."""
         raise NotImplementedError
 
     def _parameters_in_use(self) -> Any:
         """Return the parameters within their bounds, float32 `[parameters, neurons]`."""
         neuron, fixed = self.layer.neuron, self.layer.values()
-        trained = dict(zip((each.name for each in neuron.trained), self._trained))
+        trained = dict(zip((each.name for each in neuron.trained), self._trained_values()))
         rows = []
         for each in neuron.parameters:
-            value = tf.constant(fixed[each.name].astype(np.float32))
-            if each.is_trained:
-                value = tf.convert_to_tensor(trained[each.name])
-                value = clipped(value, *_bounds(each))
+            value = trained.get(each.name)
+            if value is None:
+                value = tf.constant(fixed[each.name].astype(np.float32))
             repeats = [self.layer.neurons // int(value.shape[0])]
             rows.append(tf.stop_gradient(tf.tile(value, repeats)))
         if not rows:
             return tf.zeros([0, self.layer.neurons])
         return tf.stack(rows)
 
-    def _neurons(self, current: Any, parameters: Any, keep: bool) -> Tuple[Any, Any]:
-        trained = [tf.convert_to_tensor(variable) for variable in self._trained]
-        recurrent = [tf.convert_to_tensor(kernel) for kernel in self._kernels[1:]]
+    def _trained_values(self) -> List[Any]:
+        """Return the trained parameters within their bounds, in their order."""
+        return [
+            clipped(tf.convert_to_tensor(variable), *_bounds(each))
+            for each, variable in zip(self.layer.neuron.trained, self._trained)
+        ]
+
+    def _neurons(
+        self, current: Any, parameters: Any, keep: bool, seed: Any
+    ) -> Tuple[Any, Any, Any]:
+        trained = self._trained_values()
+        recurrent = [tf.convert_to_tensor(kernel) for kernel in self.weights_in_use()[1:]]
         own = len(recurrent)
         if isinstance(self._kernel, EquationsOnTiles) and current.shape.is_fully_defined():
             self._kernel.compile(*current.shape.as_list()[:2])  # a job that only compiles needs it
@@ -137,13 +210,14 @@ class EquationsNeurons(tf.keras.layers.Layer):  # type: ignore[misc] # TensorFlo
         @tf.custom_gradient  # type: ignore[untyped-decorator] # TensorFlow has no types
         def apply(current: Any, parameters: Any, *variables: Any) -> Tuple[Any, Any]:
             recurrent, trained = variables[:own], variables[own:]
-            forward, types = partial(self._forward, keep), [tf.float32] * (3 + own)
-            arguments = [parameters, current, *recurrent]
-            ids, counts, states, *total = tf.numpy_function(forward, arguments, types)
-            ids.set_shape(current.shape)
+            forward, types = partial(self._listed, keep), [tf.float32] * (4 + own)
+            arguments = [seed, parameters, current, *recurrent]
+            ids, counts, dropped, states, *total = tf.numpy_function(forward, arguments, types)
+            ids.set_shape([*current.shape[:2], self.capacity or self.layer.neurons])
             counts.set_shape([*current.shape[:2], 2])
+            dropped.set_shape(current.shape[:2])
 
-            def gradient(by_ids: Any, _: Any) -> List[Any]:
+            def gradient(by_ids: Any, *_: Any) -> List[Any]:
                 arguments = [parameters, current, states, by_ids, ids, counts, *recurrent, *total]
                 types = [tf.float32] * (1 + len(trained))
                 found = tf.numpy_function(self._backward, arguments, types)
@@ -151,24 +225,47 @@ class EquationsNeurons(tf.keras.layers.Layer):  # type: ignore[misc] # TensorFlo
                 by_current.set_shape(current.shape)
                 for grad, value in zip(rest, trained):
                     grad.set_shape(value.shape)
-                return [by_current, None, *self._by_recurrent(ids, counts, by_current), *rest]
+                own_gradients = self._by_recurrent(recurrent, ids, counts, by_current)
+                return [by_current, None, *own_gradients, *rest]
 
-            return (ids, counts), gradient
+            return (ids, counts, dropped), gradient
 
-        made: Tuple[Any, Any] = apply(current, parameters, *recurrent, *trained)
+        made: Tuple[Any, Any, Any] = apply(current, parameters, *recurrent, *trained)
         return made
 
-    def _by_recurrent(self, ids: Any, counts: Any, by_current: Any) -> List[Any]:
+    def _by_recurrent(
+        self, recurrent: Sequence[Any], ids: Any, counts: Any, by_current: Any
+    ) -> List[Any]:
         """Return the gradient of the recurrent weights, if there are any."""
         return [
             native.library().ipulse_spike_matmul_grad_weights(
-                weights=tf.convert_to_tensor(kernel),
+                weights=kernel,
                 ids=later(ids, 1),
                 counts=later(counts, 1),
                 grad_product=by_current,
             )
-            for kernel in self._kernels[1:]
+            for kernel in recurrent
         ]
+
+    def _listed(self, keep: bool, seed: np.ndarray, *arrays: np.ndarray) -> List[np.ndarray]:
+        """Return ids, counts and the spikes without a slot, and what `_forward` returns else."""
+        if self.capacity is None:
+            ids, counts, *rest = self._forward(keep, *arrays)
+            return [ids, counts, np.zeros(counts.shape[:2], np.float32), *rest]
+        x, *rest = self._values(keep, *arrays)
+        offsets = None
+        if self.policy == "cyclic":
+            offsets = cyclic_offsets(int(seed) % 2**64, 0, *x.shape)
+        gate = None if self.layer.gate is None else np.array(self.layer.gate, np.float32)
+        chosen = select_spikes(x, 0.0, gate, self.capacity, self.policy, offsets)
+        return [*(array.astype(np.float32) for array in chosen), *rest]
+
+    def _values(self, keep: bool, parameters: np.ndarray, current: np.ndarray) -> List[np.ndarray]:
+        """Return the value of `spike` of every neuron, and the states."""
+        found = self._kernel.forward(_whole(parameters), _whole(current), keep)
+        if found.first_bad_step >= 0:
+            self._fail("a state", found.first_bad_step)
+        return [found.x, found.states]
 
     def _forward(
         self, keep: bool, parameters: np.ndarray, current: np.ndarray, *recurrent: np.ndarray
@@ -195,13 +292,11 @@ class EquationsNeurons(tf.keras.layers.Layer):  # type: ignore[misc] # TensorFlo
         if len(states) != len(current) + 1:  # outside of training they are not kept
             states = self._kernel.forward(parameters, current, True, recurrent).states
         current = _whole(rest[1]) if rest else current
+        lists = None if self.capacity else (_whole(ids), _whole(counts))
+        if self.capacity:
+            by_slots = by_neurons(by_slots, ids, counts, self.layer.neurons)
         by_current, sums, bad = self._kernel.backward(
-            parameters,
-            current,
-            _whole(states),
-            _whole(by_slots),
-            recurrent,
-            (_whole(ids), _whole(counts)),
+            parameters, current, _whole(states), _whole(by_slots), recurrent, lists
         )
         if bad >= 0:
             self._fail("the gradient", bad)
@@ -219,6 +314,14 @@ class EquationsNeurons(tf.keras.layers.Layer):  # type: ignore[misc] # TensorFlo
         )
         raise self.failure
 
+    def _add_constants(self) -> Dict[str, Any]:
+        """Return the trained constants of LIF neurons by name; a subclass may have some."""
+        return {}
+
+    def _add_parameters(self) -> Tuple[Any, ...]:
+        """Return the variables of the trained parameters."""
+        return tuple(self._trained_parameter(each) for each in self.layer.neuron.trained)
+
     def _trained_parameter(self, parameter: NeuronParameter) -> Any:
         value = self.layer.values()[parameter.name].astype(np.float32)
         return self._variable(
@@ -235,6 +338,16 @@ class EquationsNeurons(tf.keras.layers.Layer):  # type: ignore[misc] # TensorFlo
         # An attribute, because TensorFlow's checkpoints do not find variables in lists.
         setattr(self, f"_variable_{name}", variable)
         return variable
+
+
+def by_neurons(
+    by_slots: np.ndarray, ids: np.ndarray, counts: np.ndarray, neurons: int
+) -> np.ndarray:
+    """Return numbers of filled slots by neuron, 0 for those without one."""
+    found = np.zeros((*ids.shape[:2], neurons), np.float32)
+    place = np.nonzero(filled(ids, counts[..., 1]))
+    found[(*place[:-1], ids[place].astype(np.int64))] = by_slots[place]
+    return found
 
 
 def _bounds(parameter: NeuronParameter) -> Tuple[float, float]:

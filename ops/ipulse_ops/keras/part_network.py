@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any, Callable, List, Optional, Sequence
+from typing import Any, Callable, List, Optional, Sequence, Tuple
 
 import numpy as np
 import tensorflow as tf
 
+from ipulse_core.spec.stretches import Stretch
 from ipulse_ops.keras.multi_lif import MultiLIF
 from ipulse_ops.keras.single_layer import LIFReadout
 from ipulse_ops.lif.run_options import LIFOutputs
+from ipulse_ops.lif.single_layers import Arrange, received_spikes
 from ipulse_ops.lif.slot_lists import later
 
 OnPart = Callable[[int], None]
@@ -24,8 +26,9 @@ class PartNetwork(tf.keras.layers.Layer):  # type: ignore[misc] # TensorFlow has
     def __init__(
         self,
         parts: Sequence[Any],
-        delays: Sequence[int],
+        stretches: Sequence[Stretch],
         on_part: OnPart = lambda number: None,
+        arrange: Optional[Arrange] = None,
         **kwargs: Any,
     ) -> None:
         """Take the parts.
@@ -33,16 +36,17 @@ class PartNetwork(tf.keras.layers.Layer):  # type: ignore[misc] # TensorFlow has
         Args:
             parts: a MultiLIF or other layers, such as an EquationsLayer, whose `run` returns
                 Spikes, or convolutions; the last one, a MultiLIF or LIFReadout, has the readout.
-            delays: steps that spikes take to each part.
+            stretches: what each part receives: of which layers, how late, and with which dropout.
             on_part: called with the number of each part, from 0, before it is traced; a MultiLIF
                 whose layers run alone has a number for each.
+            arrange: as of ipulse_ops.lif.single_layers.run_single_layers.
             kwargs: of the Keras layer.
         """
         kwargs.setdefault("dtype", "float32")
         super().__init__(**kwargs)
         self.parts = tuple(parts)
-        self.delays = tuple(delays)
-        self._on_part = on_part
+        self._stretches = tuple(stretches)
+        self._on_part, self._arrange = on_part, arrange
         self._numbers = _numbers_of(self.parts)
         for number, part in zip(self._numbers, self.parts):
             if isinstance(part, MultiLIF):
@@ -88,30 +92,37 @@ class PartNetwork(tf.keras.layers.Layer):  # type: ignore[misc] # TensorFlow has
         training: Optional[bool] = None,
         seed: Optional[Any] = None,
     ) -> LIFOutputs:
-        """Run the network on spikes, as a MultiLIF."""
+        """Run the network on spikes, as a MultiLIF.
+
+        Raises ValueError for a training without a seed if a part has dropout.
+        """
+        if training and seed is None and any(each.dropout for each in self._stretches):
+            raise ValueError("dropout draws numbers: call the network with a seed in training")
+        sent = [(ids, counts)]  # of the input and the layers
         spike_ids: List[Any] = []
         spike_counts: List[Any] = []
         dropped: List[Any] = []
         membrane: Any = None
         for number, part in enumerate(self.parts):
             self._on_part(self._numbers[number])
-            delay = self.delays[number]
-            ids, counts = later(ids, delay), later(counts, delay)
-            if hasattr(part, "run_pooled"):
-                run = part.run_pooled(ids, counts, training)
-                ids, counts = run.spikes
-                spike_ids.append(run.neuron_ids)
-                spike_counts.append(run.activity)
-                dropped.append(tf.zeros_like(run.activity[..., 0]))
-                continue
-            if not isinstance(part, (MultiLIF, LIFReadout)):
-                ids, counts = part.run(ids, counts, training)
-                spike_ids.append(ids)
-                spike_counts.append(counts)
-                dropped.append(tf.zeros_like(counts[..., 0]))
-                continue
             # Each part draws other numbers, of which a training step needs less than 2^28.
             drawn = seed if seed is None or not number else seed + (number << 28)
+            ids, counts, factor = self._received(number, sent, drawn if training else None)
+            if hasattr(part, "run_pooled"):
+                run = part.run_pooled(ids, counts, training, factor, drawn)
+                sent.append(tuple(run.spikes))
+                spike_ids.append(run.neuron_ids)
+                spike_counts.append(run.activity)
+                none = tf.zeros_like(run.activity[..., 0])
+                dropped.append(none if run.dropped is None else run.dropped)
+                continue
+            if not isinstance(part, (MultiLIF, LIFReadout)):
+                run = part.run(ids, counts, training, factor, drawn)
+                sent.append((run.ids, run.counts))
+                spike_ids.append(run.ids)
+                spike_counts.append(run.counts)
+                dropped.append(run.dropped)
+                continue
             outputs = part.run(ids, counts, training, drawn)
             membrane = outputs.membrane
             if isinstance(part, LIFReadout):  # its neurons never spike
@@ -119,9 +130,21 @@ class PartNetwork(tf.keras.layers.Layer):  # type: ignore[misc] # TensorFlow has
             spike_ids += outputs.spike_ids
             spike_counts += outputs.spike_counts
             dropped += outputs.dropped
-            if outputs.spike_ids:
-                ids, counts = outputs.spike_ids[-1], outputs.spike_counts[-1]
+            sent += zip(outputs.spike_ids, outputs.spike_counts)
         return LIFOutputs(membrane, spike_ids, spike_counts, dropped, membranes=[])
+
+    def _received(
+        self, number: int, sent: Sequence[Tuple[Any, Any]], seed: Optional[Any]
+    ) -> Tuple[Any, Any, float]:
+        """Return what `received_spikes` returns for a part, in time."""
+        stretch = self._stretches[number]
+        sources = [sent[-1], *(sent[layer] for layer in stretch.residual)]
+        ids, counts, factor = received_spikes(
+            sources, stretch.senders, stretch.dropout, layer=0, seed=seed
+        )
+        if self._arrange and ids is not sent[-1][0]:
+            ids, counts = self._arrange(ids, counts, sum(each.shape[-1] for each, _ in sources))
+        return later(ids, stretch.delay), later(counts, stretch.delay), factor
 
 
 def _numbers_of(parts: Sequence[Any]) -> List[int]:

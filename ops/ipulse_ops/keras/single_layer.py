@@ -34,6 +34,15 @@ class BatchFirstSpikes(Spikes):
     __slots__ = ()
 
 
+class PooledRun(NamedTuple):
+    """The results of a convolution for the next layer, and for measurements."""
+
+    spikes: Spikes  # of the pooled sites
+    neuron_ids: Any  # [time, batch, slots]: as Spikes, of the neurons in front of the pool
+    activity: Any  # [time, batch, 2]: neurons that spike, neurons that carry gradient
+    dropped: Optional[Any] = None  # [time, batch]: spikes beyond a capacity; None: none are
+
+
 class SingleLayer(SequenceLayer):
     """A SequenceLayer for a stack. Its `delay` applies to its own input spikes."""
 

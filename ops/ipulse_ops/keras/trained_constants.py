@@ -6,15 +6,17 @@ from typing import Dict, Sequence, Tuple, Union
 
 import numpy as np
 
+from ipulse_core.neurons.constants import ROWS, Bounds
 from ipulse_core.spec.start_weights import CONSTANTS
-from ipulse_ops.lif.layer_constants import MAX_DECAY
+from ipulse_ops.lif.layer_constants import trained_bounds
 from ipulse_ops.lif.network import Layer
 from ipulse_ops.validation import choice
 
 # Lowest and highest values of trained constants.
 BOUNDS: Dict[str, Tuple[float, float]] = {
-    **dict.fromkeys(("decay", "synapse_decay", "adaptation_decay"), (0.0, MAX_DECAY)),
-    "adaptation_strength": (0.0, float(np.finfo(np.float32).max)),
+    row.name: trained_bounds(row.bounds)
+    for row in ROWS
+    if row.is_trained and row.bounds != Bounds()
 }
 
 Trainable = Union[bool, str, Sequence[Union[str, Sequence[str]]]]

@@ -7,6 +7,8 @@ from typing import Any, List, Mapping, Optional, Sequence, Tuple, Union
 
 import numpy as np
 
+from ipulse_core.registry.versions import lower
+from ipulse_core.spec.composed_layers import runs_composed
 from ipulse_core.spec.conv_layers import CONV_KINDS
 from ipulse_core.spec.derived_values import input_delays
 from ipulse_core.spec.resolved_spec import read_part
@@ -26,7 +28,7 @@ from ipulse_ops.keras.multi_lif import MultiLIF
 from ipulse_ops.keras.part_network import PartNetwork
 from ipulse_ops.keras.single_layer import LIFReadout
 from ipulse_ops.keras.trained_constants import BOUNDS
-from ipulse_ops.keras.trained_parts import is_equations, trained_parts
+from ipulse_ops.keras.trained_parts import trained_parts
 from ipulse_ops.lif.connection_delays import ConnectionDelays
 from ipulse_ops.lif.network import LIF, Layer, LeakyReadout
 from ipulse_ops.lif.weights import weight_shapes
@@ -43,11 +45,11 @@ def trained_network(
 ) -> Union[MultiLIF, ConvNetwork, PartNetwork]:
     """Create the network of a job and set its weights and trained constants.
 
-    A network with convolutions is a ConvNetwork, one with equations a PartNetwork; they take the
-    option threads.
+    A network with convolutions is a ConvNetwork; one with equations, or with convolutions that have
+    dropout or residual additions, is a PartNetwork. They take the option threads.
 
     Args:
-        spec: the job's spec as JSON, of this or an earlier release.
+        spec: the job's spec as JSON, of either version, of this or an earlier release.
         weights: the arrays of its weights.npz, by name.
         capacities: the final capacity of each spiking layer, where capacities grew.
         options: other arguments of MultiLIF, such as threads or return_membranes.
@@ -55,7 +57,7 @@ def trained_network(
     Raises ValueError if an array is missing or has another shape, or for custom ops and packages,
     and InvalidSpec for a spec of a later release.
     """
-    return _network(upgrade(spec), weights, capacities, **options)
+    return _network(upgrade(lower(spec)), weights, capacities, **options)
 
 
 def _network(
@@ -70,7 +72,7 @@ def _network(
         raise ValueError("the network has custom ops, which run in jobs only")
     if any(layer["kind"] == "package" for layer in network["layers"]):
         raise ValueError("the network has neurons of a package, which run in jobs only")
-    if any(map(is_equations, network["layers"])):
+    if runs_composed(read_part(spec)):
         return trained_parts(spec, weights, capacities, _network, **options)
     convolutions, scale = _convolutions(spec, weights, options)
     before = len(convolutions)

@@ -8,13 +8,16 @@ import numpy as np
 
 from ipulse_core.equations.neuron import read_neuron
 from ipulse_core.spec.conv_layers import CONV_KINDS, conv_geometries, hidden_sizes, scale_before
-from ipulse_core.spec.derived_values import input_delays
+from ipulse_core.spec.kind_fields import field_of
 from ipulse_core.spec.part_layers import has_equations, is_recurrent
 from ipulse_core.spec.resolved_spec import read_part
 from ipulse_core.spec.start_weights import PARAMETER
+from ipulse_core.spec.stretches import stretches_of
 from ipulse_ops.equations.layer_equations import LayerEquations
 from ipulse_ops.keras.convolutions.trained_convolutions import (
     layer_arrays,
+    quantisation_config,
+    standardises,
     surrogate_config,
     trained_convolution,
     weights_array,
@@ -47,7 +50,6 @@ def trained_parts(
     described = [*network["layers"], network["readout"]]
     names = [*(f"layer_{number}" for number in range(1, len(described))), "readout"]
     parts: List[Any] = []
-    starts: List[int] = []
     first = 0
     for at, layer in enumerate(described):
         is_conv = layer["kind"] in CONV_KINDS
@@ -55,16 +57,14 @@ def trained_parts(
             continue
         if at > first:
             parts.append(_dense(spec, weights, capacities, make, names, first, at, **options))
-            starts.append(first)
-        starts.append(at)
         if is_equations(layer):
-            parts.append(_equations(spec, weights, at, **options))
+            parts.append(_equations(spec, weights, at, **options, **_slots(spec, capacities, at)))
         else:
-            parts.append(trained_convolution(spec, weights, at, **options))
+            slots = _slots(spec, capacities, at)
+            parts.append(trained_convolution(spec, weights, at, slots=slots, **options))
         first = at + 1
     parts.append(_dense(spec, weights, capacities, make, names, first, len(names), **options))
-    delays = input_delays(read_part(network))
-    return PartNetwork(parts, [delays[at] for at in (*starts, first)], name="network_of_parts")
+    return PartNetwork(parts, stretches_of(read_part(spec)), name="network_of_parts")
 
 
 def is_equations(layer: Mapping[str, Any]) -> bool:
@@ -92,6 +92,13 @@ def _dense(
             if key == name or key.startswith(f"{name}_"):
                 renamed[new + key[len(name) :]] = array
     delay = network["delay"] if len(own) > 1 else 0
+    described = [
+        {
+            **layer,
+            "residual": [number - first for number in layer["residual"] if number > first],
+        }
+        for layer in described
+    ]
     if described[0]["delay"] is not None:
         described[0] = {**described[0], "delay": 0}  # the network delays the spikes to its parts
     scale = scale_before(read_part(spec), first)
@@ -101,11 +108,31 @@ def _dense(
     return make({**spec, "network": inner}, renamed, capacities[first:end], **options)
 
 
+def _slots(
+    spec: Mapping[str, Any], capacities: Sequence[Optional[int]], index: int
+) -> Dict[str, Any]:
+    """Return the arguments that limit the spikes of hidden layer `index`, from 0."""
+    layer = spec["network"]["layers"][index]
+    capacity = layer.get("capacity")
+    if capacity is None:
+        return {}
+    if isinstance(capacity, Mapping):
+        capacity = capacity["grow"]
+    if index < len(capacities) and capacities[index] is not None:
+        capacity = capacities[index]
+    return {
+        "capacity": capacity,
+        "policy": field_of(read_part(layer), "policy"),
+        "seed": spec["seed"],
+    }
+
+
 def _equations(
     spec: Mapping[str, Any],
     weights: Mapping[str, np.ndarray],
     index: int,
     threads: int = 1,
+    **slots: Any,
 ) -> Union[EquationsLayer, EquationsConvolution]:
     """Create hidden layer `index`, from 0."""
     document, described = spec["network"]["layers"][index], read_part(spec)
@@ -122,15 +149,18 @@ def _equations(
     )
     arrays = layer_arrays(weights, name, layer.recurrent, bias)
     scale = scale_before(described, index)
-    keras_name = name.replace("_", "")
+    weights_as: Dict[str, Any] = {
+        "quantisation": quantisation_config(document),
+        "standardised": standardises(document),
+        "name": name.replace("_", ""),
+        **slots,
+    }
     made: Union[EquationsLayer, EquationsConvolution]
     if layer.filters is None:
-        made = EquationsLayer(
-            len(arrays[0]), layer, bias, threads, input_scale=scale, name=keras_name
-        )
+        made = EquationsLayer(len(arrays[0]), layer, bias, threads, input_scale=scale, **weights_as)
     else:
         geometry = conv_geometries(described)[index]
-        made = EquationsConvolution(geometry, layer, bias, threads, scale, name=keras_name)
+        made = EquationsConvolution(geometry, layer, bias, threads, scale, **weights_as)
     made.set_kernels(arrays)
     trained = [each.name for each in neuron.trained]
     values = {each: weights_array(weights, f"{name}{PARAMETER}{each}") for each in trained}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Callable, Dict, List, Sequence, Tuple
 
+from ipulse_core.neurons.constants import IN_KERNELS
 from ipulse_ops.lif.constant_tensors import constant_tensors
 from ipulse_ops.lif.cpu import abi, native
 from ipulse_ops.lif.cpu.op_library import library
@@ -58,19 +59,14 @@ def run_op(
         seed=word64(options.seed),
         filled=spikes.filled,
         weights=weights,
-        decay=[layer.decay for layer in tensors],
-        scale=[layer.scale for layer in tensors],
-        synapse_decay=[layer.synapse_decay for layer in tensors],
-        threshold=[layer.threshold for layer in tensors if layer.threshold is not None],
-        second_threshold=[
-            layer.second_threshold for layer in tensors if layer.second_threshold is not None
-        ],
-        adaptation_decay=[
-            layer.adaptation_decay for layer in tensors if layer.adaptation_decay is not None
-        ],
-        adaptation_strength=[
-            layer.adaptation_strength for layer in tensors if layer.adaptation_strength is not None
-        ],
+        **{
+            row.array: [
+                getattr(layer, row.array)
+                for layer in tensors
+                if getattr(layer, row.array) is not None
+            ]
+            for row in IN_KERNELS
+        },
         hidden=len(network.layers),
         recurrent=[isinstance(layer, LIF) and layer.recurrent for layer in layers],
         bias=[layer.bias for layer in layers],

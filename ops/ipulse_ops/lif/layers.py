@@ -10,6 +10,7 @@ from typing import Any, Optional, Tuple, Union
 
 import numpy as np
 
+from ipulse_core.neurons.constants import constants_of
 from ipulse_ops.lif.connection_delays import ConnectionDelays
 from ipulse_ops.lif.neuron_constants import PerNeuron, per_neuron
 from ipulse_ops.reference.select_spikes import POLICIES
@@ -116,14 +117,12 @@ Layer = Union[LIF, LeakyReadout]
 
 def _check_integrator(layer: Layer) -> None:
     whole("neurons", layer.neurons)
-    decay = per_neuron(layer.decay, layer.neurons, "decay")
-    if not np.all((decay >= 0) & (decay <= 1)):
-        raise ValueError("decay must be at least 0 and at most 1")
-    if layer.synapse_decay is not None:
-        decay = per_neuron(layer.synapse_decay, layer.neurons, "synapse_decay")
-        if not np.all((decay >= 0) & (decay < 1)):
-            raise ValueError("synapse_decay must be at least 0 and less than 1")
-    per_neuron(layer.gain, layer.neurons, "gain")
+    for row in constants_of(isinstance(layer, LIF)):
+        value = getattr(layer, row.name)
+        if value is None and row.is_optional:
+            continue
+        if not np.all(row.bounds.hold(per_neuron(value, layer.neurons, row.name))):
+            raise ValueError(f"{row.name} must be {row.bounds}")
     flag("bias", layer.bias)
     object.__setattr__(layer, "residual", tuple(layer.residual))  # a list in configurations
     delays: Any = layer.delays
@@ -144,8 +143,3 @@ def _check_adaptation(layer: LIF) -> None:
         return
     if layer.adaptation_strength is None or layer.adaptation_decay is None:
         raise ValueError("adaptation_strength and adaptation_decay must be set together")
-    if not np.all(per_neuron(layer.adaptation_strength, layer.neurons, "adaptation_strength") >= 0):
-        raise ValueError("adaptation_strength must be at least 0")
-    decay = per_neuron(layer.adaptation_decay, layer.neurons, "adaptation_decay")
-    if not np.all((decay >= 0) & (decay < 1)):
-        raise ValueError("adaptation_decay must be at least 0 and less than 1")

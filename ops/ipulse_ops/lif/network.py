@@ -7,8 +7,9 @@ layer or a float array `[neurons]`. Times are in steps; membranes and thresholds
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Optional, Tuple, Union
+from typing import TYPE_CHECKING, Any, Optional, Tuple, Union
 
+from ipulse_ops.deprecated import former_name
 from ipulse_ops.lif.connection_delays import MAX_TAPS
 from ipulse_ops.lif.layers import LIF as LIF
 from ipulse_ops.lif.layers import Layer as Layer
@@ -156,3 +157,9 @@ def _check_delays(network: Network) -> None:
                 f"layer {number + 1} has {network.sizes[number]:,} senders with up to "
                 f"{layer.delays.taps:,} delays each; the product must be at most {MAX_TAPS:,}"
             )
+
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any:
+        return former_name(__name__, name)

@@ -54,24 +54,19 @@ def run_single_layers(
     sent = [(ids, counts)]  # of the input and the layers
     for number, (layer, arrays, given) in enumerate(zip(layers, matrices, constants)):
         options.on_layer(number)
-        ids, counts = sent[number]
-        most = ids.shape[-1]
-        if layer.residual:
-            slots = [sent[source + 1] for source in network.senders(number)]
-            most = sum(each.shape[-1] for each, _ in slots) if arrange else None
-            ids, counts = added_spikes(slots, network.sizes[number])
-        if layer.dropout and options.dropout_seed is not None:
-            ids, counts = kept_spikes(
-                *(ids, counts, network.sizes[number], layer.dropout),
-                seed=options.dropout_seed,
-                layer=number,
-            )
-            arrays = [arrays[0] * np.float32(scale_of(layer.dropout)), *arrays[1:]]
+        sources = [sent[source + 1] for source in network.senders(number)]
+        ids, counts, factor = received_spikes(
+            *(sources, network.sizes[number], layer.dropout, number),
+            seed=options.dropout_seed,
+        )
+        most = sum(each.shape[-1] for each, _ in sources) if arrange else 0
+        if factor != 1:
+            arrays = [arrays[0] * np.float32(factor), *arrays[1:]]
         senders = network.sizes[number]
         if layer.delays is not None:
             matrix, arrivals = taps_of(arrays[0], arrays.pop(), layer.delays)
             ids, counts = delayed_spikes(ids, counts, arrivals)
-            most = most * layer.delays.taps if arrange else None
+            most *= layer.delays.taps
             arrays[0] = matrix
             senders *= layer.delays.taps
         if arrange and ids is not sent[number][0]:
@@ -102,6 +97,28 @@ def run_single_layers(
         dropped=[out.dropped[0] for out in spiking],
         membranes=[out.membrane for out in hidden] if options.return_membranes else [],
     )
+
+
+def received_spikes(
+    sources: Sequence[Tuple[Any, Any]],
+    senders: int,
+    dropout: float,
+    layer: int,
+    seed: Optional[Any],
+) -> Tuple[Any, Any, float]:
+    """Return ids and counts of the spikes that a layer receives, and the factor of its weights.
+
+    sources: the lists of the layers that send to it, of which the spikes are added.
+    senders: number of the neurons of each of them.
+    dropout, layer, seed: as of ipulse_ops.sparse.dropout.kept_spikes; without a seed all spikes are
+        received.
+    """
+    ids, counts = sources[0]
+    if len(sources) > 1:
+        ids, counts = added_spikes(sources, senders)
+    if not dropout or seed is None:
+        return ids, counts, 1.0
+    return (*kept_spikes(ids, counts, senders, dropout, seed, layer), scale_of(dropout))
 
 
 def _alone(network: Network, number: int, layer: Layer, senders: int) -> Network:

@@ -6,8 +6,10 @@ from typing import Any, List, Tuple
 
 import tensorflow as tf
 
+from ipulse_ops.lif.cpu.op_library import library
 from ipulse_ops.reference.standardisation import TINY
 from ipulse_ops.training.ordered_sums import mean
+from ipulse_ops.unsupported import in_xla
 
 
 def standardised(weights: Any, std: Any) -> Any:
@@ -20,14 +22,14 @@ def standardised(weights: Any, std: Any) -> Any:
 
     @tf.custom_gradient  # type: ignore[untyped-decorator] # TensorFlow has no types
     def in_use(matrix: Any, deviation: Any) -> Any:
-        normal, factor = _normal(matrix)
+        values, normal, factor = _standardise(matrix, deviation)
 
         def gradient(grad: Any) -> List[Any]:
             along = mean(grad * normal, axis=0)
             by_matrix = deviation * factor * (grad - mean(grad, axis=0) - normal * along)
             return [by_matrix, along * tf.cast(tf.shape(matrix)[0], tf.float32)]
 
-        return normal * deviation, gradient
+        return values, gradient
 
     found = in_use(_matrix(weights), tf.convert_to_tensor(std))
     return tf.reshape(found, tf.shape(weights))
@@ -45,10 +47,11 @@ def _matrix(weights: Any) -> Any:
     return tf.reshape(weights, [-1, weights.shape[-1]])
 
 
-def _normal(matrix: Any) -> Tuple[Any, Any]:
-    centred = matrix - mean(matrix, axis=0)
-    variance = tf.cast(mean(centred * centred, axis=0), tf.float64)
-    is_flat = variance < TINY
-    factor = tf.where(is_flat, tf.zeros_like(variance), 1 / tf.sqrt(variance))
-    factor = tf.cast(factor, tf.float32)
-    return centred * factor, factor
+def _standardise(matrix: Any, deviation: Any) -> Tuple[Any, Any, Any]:
+    """Return the weights in use, those of deviation 1, and the factor that makes them so."""
+    if not in_xla():
+        return tuple(library().ipulse_standardise(weights=matrix, deviation=deviation, least=TINY))
+    centred = matrix - tf.reduce_mean(matrix, axis=0)
+    variance = tf.reduce_mean(centred * centred, axis=0)
+    factor = tf.where(variance < TINY, tf.zeros_like(variance), 1 / tf.sqrt(variance))
+    return centred * factor * deviation, centred * factor, factor

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any, Callable, Tuple
 
+import numpy as np
 import tensorflow as tf
 
 from ipulse_ops.training.losses import cross_entropy
@@ -69,7 +70,9 @@ def first_spike_cross_entropy(times: Any, labels: Any, time_constant: float) -> 
 
     times: the result of first_spike_times; time_constant: in steps.
     """
-    return cross_entropy(-times / time_constant, labels)
+    # A factor: TensorFlow may or may not replace a division by a constant.
+    share = np.float32(1) / np.float32(time_constant)
+    return cross_entropy(-times * share, labels)
 
 
 def predicted_by_first_spike(times: Any) -> Any:

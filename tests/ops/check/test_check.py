@@ -71,7 +71,7 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Library:
     return compiled
 
 
-@pytest.mark.sample(6)
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("case", CASES)
 def test_each_fault_is_found_and_nothing_else(
     library: Library, case: str, monkeypatch: pytest.MonkeyPatch
@@ -109,6 +109,7 @@ def test_an_op_of_another_name_is_missed(library: Library) -> None:
 
 
 @pytest.mark.parametrize("level", [4, 5])
+@pytest.mark.sample(1)
 def test_our_own_library_passes(level: int) -> None:
     findings = check(build(level).library, level=level, pre_compile=True)
     # The ops that update weights are the only ones without a gradient.

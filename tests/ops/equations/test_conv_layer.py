@@ -32,6 +32,7 @@ def _both(of: Case, reset: str, **options: Any) -> List[Any]:
 
 @pytest.mark.parametrize("second", [None, 0.5])
 @pytest.mark.parametrize("name", GEOMETRIES)
+@pytest.mark.sample(3)
 def test_where_sums_are_exact_lif_equations_have_the_bits_of_the_lif_kernel(
     name: str, second: Any
 ) -> None:
@@ -44,6 +45,7 @@ def test_where_sums_are_exact_lif_equations_have_the_bits_of_the_lif_kernel(
 
 @pytest.mark.parametrize("reset", ["zero", "subtract", "none"])
 @pytest.mark.parametrize("name", ["cropped", "strides", "groups"])
+@pytest.mark.sample(1)
 def test_lif_equations_are_near_to_the_lif_kernel(name: str, reset: str) -> None:
     """The kernel adds each weight to the membrane, equations add their sum: other last bits."""
     of = case(name, 5, bias=True, second_threshold=0.4)

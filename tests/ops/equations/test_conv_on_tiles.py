@@ -28,6 +28,7 @@ def _run(of: Case, equations: LayerEquations, tiles: Any = None) -> Found:
 
 @pytest.mark.parametrize("second", [None, 0.5])
 @pytest.mark.parametrize("name", GEOMETRIES)
+@pytest.mark.sample(0)
 def test_lif_equations_on_tiles_have_the_bits_of_the_lif_kernel(name: str, second: Any) -> None:
     """All sums of these cases are exact."""
     of = case(name, 3, steps=6, dyadic=True, second_threshold=second, bias=True, input_scale=0.25)

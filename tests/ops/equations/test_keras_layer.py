@@ -81,6 +81,7 @@ QUICK = ("zero", "adaptive", "recurrent", "gated")
     "name",
     [pytest.param(name, marks=[] if name in QUICK else pytest.mark.verify) for name in CASES],
 )
+@pytest.mark.sample(1)
 def test_they_are_equal(name: str) -> None:
     document, neurons, reset = CASES[name]
     rng = np.random.default_rng(5)
@@ -120,6 +121,7 @@ def test_they_are_equal(name: str) -> None:
 
 
 @pytest.mark.old_python
+@pytest.mark.sample(0)
 def test_gradients_do_not_depend_on_training() -> None:
     layer = EquationsLayer(INPUTS, LayerEquations(neuron_of(_alif()), NEURONS))
     rng = np.random.default_rng(6)

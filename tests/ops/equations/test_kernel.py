@@ -76,6 +76,7 @@ def test_a_random_neuron_to_the_bit() -> None:
 
 
 @pytest.mark.parametrize("gate", [-0.4, 0.0])
+@pytest.mark.sample(1)
 def test_neurons_below_the_gate_carry_no_gradient(gate: float) -> None:
     neuron = neuron_of(lif("subtract", gain=0.5, decay=True, theta=True))
     check(neuron, gate=gate)

@@ -19,7 +19,7 @@ from ipulse_ops.keras import (
     MultiLIF,
     SparseLIFCell,
 )
-from ipulse_ops.lif.poplar.attributes import UnsupportedNetwork
+from ipulse_ops.lif.unsupported import UnsupportedNetwork
 
 STEPS = 14
 LAYERS = [LIF(16, second_threshold=0.5), LIF(9, recurrent=True)]
@@ -93,7 +93,7 @@ def test_cells_refuse_what_they_lack(cell: Any, options: Dict[str, Any]) -> None
 
 
 def test_truncated_gradients_are_not_recomputed_on_tiles() -> None:
-    with pytest.raises(UnsupportedNetwork, match="memory slots"):
+    with pytest.raises(UnsupportedNetwork, match="memory is recompute"):
         network(backend="emulator", truncate=4, memory="recompute")(spikes())
 
 

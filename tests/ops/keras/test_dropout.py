@@ -10,7 +10,7 @@ import pytest
 import tensorflow as tf
 
 from ipulse_ops.keras import LIF, LeakyReadout, LIFLayer, LIFReadout, MultiLIF, SparseLIFCell
-from ipulse_ops.lif.poplar.attributes import UnsupportedNetwork
+from ipulse_ops.lif.unsupported import UnsupportedNetwork
 from ipulse_ops.reference.spikes import dense_to_sparse
 
 LAYERS = (LIF(neurons=12, decay=0.75), LIF(neurons=8, decay=0.75, dropout=0.5))

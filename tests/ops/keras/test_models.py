@@ -51,6 +51,7 @@ def test_stacked_layers_are_one_network() -> None:
 
 
 @pytest.mark.old_python
+@pytest.mark.sample(1)
 def test_fit_reaches_every_layer() -> None:
     model, spikes = stacked(), dense(32)
     before = [kernel.copy() for kernel in model.get_weights()]

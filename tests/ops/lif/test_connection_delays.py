@@ -12,11 +12,11 @@ import tensorflow as tf
 from ipulse_ops.lif.connection_delays import ConnectionDelays, drawn_delays
 from ipulse_ops.lif.cpu import native
 from ipulse_ops.lif.network import LIF, LeakyReadout, Network
-from ipulse_ops.lif.poplar.attributes import UnsupportedNetwork
 from ipulse_ops.lif.reference import network_pass as reference
 from ipulse_ops.lif.reference import senders
 from ipulse_ops.lif.run_options import RunOptions
 from ipulse_ops.lif.tensorflow_op import run_network
+from ipulse_ops.lif.unsupported import UnsupportedNetwork
 from ipulse_ops.lif.weights import weight_shapes
 from ipulse_ops.reference import connection_delays
 from tests.ops.lif.smooth import error_and_size_in_a_direction

@@ -11,9 +11,9 @@ import tensorflow as tf
 
 from ipulse_ops.lif.cpu import native
 from ipulse_ops.lif.network import LIF, LeakyReadout, Network
-from ipulse_ops.lif.poplar.attributes import UnsupportedNetwork
 from ipulse_ops.lif.run_options import RunOptions
 from ipulse_ops.lif.tensorflow_op import run_network
+from ipulse_ops.lif.unsupported import UnsupportedNetwork
 from tests.ops.lif.variants import residual_network, varied, with_gradient_only
 from tests.ops.strategies import Problem, random_problem
 
@@ -157,7 +157,7 @@ def test_layers_draw_different_offsets() -> None:
 
 def test_ipus_refuse_it() -> None:
     problem = problem_of()
-    with pytest.raises(UnsupportedNetwork, match="dropout"):
+    with pytest.raises(UnsupportedNetwork, match="dropped on ipu"):
         arrays(problem, backend="ipu")
 
 

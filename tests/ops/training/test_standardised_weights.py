@@ -63,6 +63,15 @@ def test_tensorflow_equals_the_reference(shape: Tuple[int, int]) -> None:
         np.testing.assert_allclose(actual, wanted, rtol=1e-3, atol=1e-4)
 
 
+@pytest.mark.old_python
+def test_a_graph_that_computes_nothing_else_rounds_alike() -> None:
+    """TensorFlow's graph optimiser rewrites 1 / sqrt(x) where nothing else reads the root."""
+    weights, std, _ = case(5, (64, 50))
+    matrix = tf.Variable(weights)
+    alone = tf.function(lambda: standardised(matrix, std) + 0.0)
+    np.testing.assert_array_equal(alone(), standardised(matrix, std))
+
+
 def test_equal_weights_are_silent_and_learn_nothing() -> None:
     weights = tf.fill([6, 2], 0.7)
     with tf.GradientTape() as tape:

@@ -39,7 +39,7 @@ class LIFConv2D(Convolution):
     reset, reset_gradient, delay, surrogate: as for LIFLayer.
     quantisation: the rule by which each run replaces the kernel by integers times a scale, as for
         MultiLIF.
-    standardised: as for Convolution.
+    standardised, weights_dtype: as for Convolution.
     threads: 0 for all processors that the process may use; results do not depend on it.
     time_major: False puts the batch axis before the time axis, in inputs and outputs.
     backend, tiles_per_ipu: as for Convolution.
@@ -83,6 +83,7 @@ class LIFConv2D(Convolution):
         time_major: bool = True,
         quantisation: Union[Quantisation, Dict[str, Any], None] = None,
         standardised: bool = False,
+        weights_dtype: str = "float32",
         backend: str = "cpu",
         tiles_per_ipu: int = MK2_TILES,
         **kwargs: Any,
@@ -115,6 +116,7 @@ class LIFConv2D(Convolution):
             time_major,
             quantisation,
             standardised,
+            weights_dtype,
             backend,
             tiles_per_ipu,
             **kwargs,
@@ -147,6 +149,7 @@ class LIFConv2D(Convolution):
             "threads": self.threads,
             "time_major": self.time_major,
             "standardised": self.deviation is not None,
+            "weights_dtype": self.weights_dtype,
             "backend": self.backend,
             "tiles_per_ipu": self.tiles_per_ipu,
             "quantisation": None if self.quantisation is None else asdict(self.quantisation),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple, Union
+from typing import Any, Dict, List, Optional, Sequence, Tuple, Union
 
 import numpy as np
 import tensorflow as tf
@@ -11,24 +11,17 @@ import tensorflow as tf
 from ipulse_core.ipu import MK2_TILES
 from ipulse_core.spec.conv_geometry import ConvGeometry
 from ipulse_ops.conv.tensorflow_op import ConvOutputs, run_conv
-from ipulse_ops.keras.single_layer import BatchFirstSpikes, Spikes
+from ipulse_ops.keras.single_layer import BatchFirstSpikes, PooledRun, Spikes
 from ipulse_ops.lif.conv_layer import ConvLIF
 from ipulse_ops.lif.poplar.backends import conv_ops
 from ipulse_ops.lif.slot_lists import later
+from ipulse_ops.lif.weight_types import WEIGHT_TYPES, rounded
 from ipulse_ops.quantisation import Quantisation, quantisation_of
 from ipulse_ops.training import standardised_weights
 from ipulse_ops.training.quantised_weights import quantised
 from ipulse_ops.validation import choice, flag, whole
 
 BACKENDS = ("cpu", "emulator", "ipu")
-
-
-class PooledRun(NamedTuple):
-    """The results of a convolution for the next layer, and for measurements."""
-
-    spikes: Spikes  # of the pooled sites
-    neuron_ids: Any  # [time, batch, slots]: as Spikes, of the neurons in front of the pool
-    activity: Any  # [time, batch, 2]: neurons that spike, neurons that carry gradient
 
 
 class Convolution(tf.keras.layers.Layer):  # type: ignore[misc] # TensorFlow has no types
@@ -39,6 +32,7 @@ class Convolution(tf.keras.layers.Layer):  # type: ignore[misc] # TensorFlow has
         filter or layer; None to use the kernel as it is. The gradient passes straight through.
     standardised: True replaces the kernel of each filter by a standardised one times a trained
         standard deviation, before it is quantised; see ipulse_ops.reference.standardisation.
+    weights_dtype: "bfloat16" rounds the kernel to it for each run.
     threads: 0 for all processors that the process may use; results do not depend on it.
     time_major: False puts the batch axis before the time axis, in inputs and outputs.
     backend: "cpu", or "emulator" and "ipu", which run the Poplar ops on one IPU. They need inputs
@@ -61,6 +55,7 @@ class Convolution(tf.keras.layers.Layer):  # type: ignore[misc] # TensorFlow has
         time_major: bool = True,
         quantisation: Union[Quantisation, Dict[str, Any], None] = None,
         standardised: bool = False,
+        weights_dtype: str = "float32",
         backend: str = "cpu",
         tiles_per_ipu: int = MK2_TILES,
         **kwargs: Any,
@@ -71,6 +66,7 @@ class Convolution(tf.keras.layers.Layer):  # type: ignore[misc] # TensorFlow has
             raise ValueError(f"dtype must be float32, as the ops are; got {self.compute_dtype}")
         self.neurons = neurons
         (self.quantisation,) = quantisation_of(quantisation, 1)
+        self.weights_dtype = choice("weights_dtype", weights_dtype, WEIGHT_TYPES)
         self.threads = whole("threads", threads, 0)
         self.time_major = flag("time_major", time_major)
         self.backend = choice("backend", backend, BACKENDS)
@@ -144,42 +140,49 @@ class Convolution(tf.keras.layers.Layer):  # type: ignore[misc] # TensorFlow has
         counts: Optional[Any] = None,
         training: Optional[bool] = None,
         is_pooled: bool = True,
+        factor: float = 1.0,
     ) -> ConvOutputs:
         """Run the layer and return all of its results.
 
         is_pooled: False lists neurons, (y * width + x) * filters + filter, instead of the pooled
             sites.
+        factor: of the kernel in this run, as with dropout.
         """
         ids, counts = self._entering(ids, counts)
         if self.backend == "cpu":
-            outputs = self._on_cpu(ids, counts, training, is_pooled)
+            outputs = self._on_cpu(ids, counts, training, is_pooled, factor)
         else:
-            outputs, neurons = self._on_tiles(ids, counts)
+            outputs, neurons = self._on_tiles(ids, counts, factor)
             outputs = outputs if is_pooled else neurons
         return outputs if self.time_major else ConvOutputs(*map(_swapped, outputs))
 
     def run_pooled(
-        self, ids: Any, counts: Optional[Any] = None, training: Optional[bool] = None
+        self,
+        ids: Any,
+        counts: Optional[Any] = None,
+        training: Optional[bool] = None,
+        factor: float = 1.0,
+        seed: Optional[Any] = None,
     ) -> PooledRun:
-        """Run the layer, and list its neurons and its pooled sites."""
+        """Run the layer, and list its neurons and its pooled sites; `seed` has no effect."""
         if self.backend != "cpu":
-            run, listed = self._on_tiles(*self._entering(ids, counts))
+            run, listed = self._on_tiles(*self._entering(ids, counts), factor)
             if not self.time_major:
                 run, listed = (ConvOutputs(*map(_swapped, each)) for each in (run, listed))
             return PooledRun(
                 Spikes(run.spike_ids, run.spike_counts), listed.spike_ids, run.activity
             )
-        run = self.run(ids, counts, training)
+        run = self.run(ids, counts, training, factor=factor)
         listed = run
         if self.geometry.pool != (1, 1):
             # In a graph nothing computes this a second time unless somebody reads it.
-            listed = self.run(ids, counts, training, is_pooled=False)
+            listed = self.run(ids, counts, training, is_pooled=False, factor=factor)
         return PooledRun(Spikes(run.spike_ids, run.spike_counts), listed.spike_ids, run.activity)
 
     def _on_cpu(
-        self, ids: Any, counts: Any, training: Optional[bool], is_pooled: bool
+        self, ids: Any, counts: Any, training: Optional[bool], is_pooled: bool, factor: float
     ) -> ConvOutputs:
-        neurons = self.neurons
+        neurons = self._scaled(factor)
         if not is_pooled:
             neurons = replace(neurons, geometry=replace(neurons.geometry, pool=(1, 1)))
         return run_conv(
@@ -192,14 +195,20 @@ class Convolution(tf.keras.layers.Layer):  # type: ignore[misc] # TensorFlow has
             keep=training is None or bool(training),
         )
 
-    def _on_tiles(self, ids: Any, counts: Any) -> Tuple[ConvOutputs, ConvOutputs]:
+    def _scaled(self, factor: float) -> ConvLIF:
+        """Return the layer with a factor of its kernel."""
+        if factor == 1:
+            return self.neurons
+        return replace(self.neurons, input_scale=self.neurons.input_scale * factor)
+
+    def _on_tiles(self, ids: Any, counts: Any, factor: float) -> Tuple[ConvOutputs, ConvOutputs]:
         """Return the pooled sites and the neurons."""
         ops = conv_ops(self.tiles_per_ipu if self.backend == "emulator" else None)
         kernel, bias = self._weights_in_use()
         delay = self.neurons.delay
         ids, counts = later(ids, delay), later(counts, delay)
         second = self._second_threshold_in_use()
-        found, activity = ops.conv_lif(self.neurons, kernel, ids, counts, bias, second)
+        found, activity = ops.conv_lif(self._scaled(factor), kernel, ids, counts, bias, second)
         neurons = ConvOutputs(found, activity, activity)
         if self.geometry.pool == (1, 1):
             return neurons, neurons
@@ -213,7 +222,7 @@ class Convolution(tf.keras.layers.Layer):  # type: ignore[misc] # TensorFlow has
         kernel = self._kernel
         if self.deviation is not None:
             kernel = standardised_weights.standardised(kernel, self.deviation)
-        return quantised(kernel, self.quantisation), bias
+        return rounded(quantised(kernel, self.quantisation), self.weights_dtype), bias
 
     def _second_threshold_in_use(self) -> Optional[Any]:
         second = self.second_threshold

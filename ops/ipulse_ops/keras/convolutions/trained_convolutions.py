@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, Mapping, Optional, Tuple
+from typing import Any, Dict, List, Mapping, Optional, Tuple, Union
 
 import numpy as np
 
+from ipulse_core.spec.composed_layers import is_composed_convolution
 from ipulse_core.spec.conv_layers import conv_geometries, conv_layers, scale_before
 from ipulse_core.spec.derived_values import input_delays
 from ipulse_core.spec.resolved_spec import read_part
+from ipulse_ops.keras.convolutions.composed import ComposedConvolution
+from ipulse_ops.keras.convolutions.composed_of_spec import composed_of_spec
 from ipulse_ops.keras.convolutions.convolution import Convolution
 from ipulse_ops.lif.conv_layer import ConvLIF
 from ipulse_ops.surrogate import surrogate_of
@@ -41,15 +44,32 @@ def trained_convolution(
     weights: Mapping[str, np.ndarray],
     index: int,
     delay: int = 0,
+    slots: Mapping[str, Any] = {},
     **options: Any,
-) -> Convolution:
+) -> Union[Convolution, ComposedConvolution]:
     """Create hidden layer `index`, from 0, a convolution with LIF neurons, with its weights.
+
+    slots: of a convolution that runs as two ops, its capacity, policy and seed.
 
     Raises what trained_convolutions raises.
     """
     described = read_part(spec)
     network, layer = described.network, described.network.layers[index]
     document = spec["network"]["layers"][index]
+    surrogate = surrogate_of(surrogate_config(spec["network"]))
+    weights_options: Dict[str, Any] = {
+        "quantisation": quantisation_config(document),
+        "standardised": standardises(document),
+    }
+    name = f"layer_{index + 1}"
+    if is_composed_convolution(described, layer):
+        weights_options.update(slots)
+        composed = composed_of_spec(described, index, surrogate, **weights_options, **options)
+        composed.set_kernels(layer_arrays(weights, name, bias=layer.bias))
+        composed.set_constants(
+            {each: weights_array(weights, f"{name}_{each}") for each in composed.constants}
+        )
+        return composed
     made = Convolution(
         ConvLIF(
             geometry=conv_geometries(described)[index],
@@ -62,14 +82,13 @@ def trained_convolution(
             reset=network.reset,
             reset_gradient=network.reset_gradient,
             delay=delay,
-            surrogate=surrogate_of(surrogate_config(spec["network"])),
+            surrogate=surrogate,
         ),
         name=f"convolution_{index + 1}",
-        quantisation=quantisation_config(document),
-        standardised=standardises(document),
+        **weights_options,
         **options,
     )
-    made.set_kernels(layer_arrays(weights, f"layer_{index + 1}", bias=layer.bias))
+    made.set_kernels(layer_arrays(weights, name, bias=layer.bias))
     return made
 
 
@@ -81,7 +100,7 @@ def surrogate_config(network: Mapping[str, Any]) -> Dict[str, Any]:
 
 def quantisation_config(layer: Mapping[str, Any]) -> Optional[Dict[str, Any]]:
     """Return the fields of ipulse_ops.quantisation.Quantisation of a layer of a spec, or None."""
-    rule = layer["quantisation"]
+    rule = layer.get("quantisation")
     return None if rule is None else dict(rule)
 
 
@@ -90,7 +109,7 @@ def standardises(layer: Mapping[str, Any]) -> bool:
 
     Integers of standardised weights do not have mean 0: standardised again, they would be others.
     """
-    return bool(layer["standardised"]) and quantisation_config(layer) is None
+    return bool(layer.get("standardised")) and quantisation_config(layer) is None
 
 
 def weights_array(weights: Mapping[str, np.ndarray], name: str) -> np.ndarray:

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import List
+from typing import TYPE_CHECKING, Any, List
 
 import numpy as np
 
 from ipulse_core.ipu import MOST_SENDERS
+from ipulse_core.registry.refusals import POPLAR_OP
 from ipulse_core.spec.conv_geometry import ConvGeometry
+from ipulse_ops.deprecated import former_name
 from ipulse_ops.lif.conv_geometry import geometry_attribute
 from ipulse_ops.lif.conv_layer import ConvLIF
 from ipulse_ops.lif.network import LIF, Layer, Network
 from ipulse_ops.lif.placement import Placement
+from ipulse_ops.lif.unsupported import UnsupportedNetwork, refuse, refuse_unsupported
 from ipulse_ops.surrogate import SURROGATES, Surrogate, Table
 
 # Constants of a layer behind decay and scale, as far as it has them, in the order of the inputs.
@@ -20,12 +23,6 @@ CONSTANTS = (
     *("synapse_decay", "threshold", "adaptation_strength", "adaptation_decay", "second_threshold"),
 )
 MOST_NEURONS_OF_TOP = 60000  # positions in the padded lists have 16 bits
-
-
-class UnsupportedNetwork(ValueError):
-    """The Poplar op does not support this network."""
-
-    code = "unsupported_network"
 
 
 @dataclass(frozen=True)
@@ -89,15 +86,8 @@ def attributes_of(
 
     Raises UnsupportedNetwork.
     """
-    _check_supported(network, placement)
-    if wanted.recompute and any(layer.adapts for layer in network.spiking):
-        raise UnsupportedNetwork(
-            "the Poplar op stores all steps of adaptive thresholds: use memory slots"
-        )
-    if wanted.recompute and network.truncate is not None:
-        raise UnsupportedNetwork(
-            "the Poplar op truncates gradients only where all steps are stored: use memory slots"
-        )
+    refuse_unsupported(network, POPLAR_OP, {"recompute": 1} if wanted.recompute else {})
+    _check_sizes(network, placement)
     layers = [_layer(layer, wanted.membranes) for layer in network.layers]
     layers.append(_layer(network.readout, False))
     gradients = ["weights"]
@@ -174,40 +164,23 @@ def conv_lif_attributes(layer: ConvLIF, weights_only: bool = False) -> str:
     )
 
 
-def _check_supported(network: Network, placement: Placement) -> None:
-    if network.delay not in (0, 1):
-        raise UnsupportedNetwork(
-            f"delay must be 0 or 1 on the Poplar op; got {network.delay}: use the back end cpu"
-        )
+def _check_sizes(network: Network, placement: Placement) -> None:
     for number, layer in enumerate(network.spiking, start=1):
-        if layer.adapts and layer.policy == "top":
-            raise UnsupportedNetwork(
-                f"layer {number} has adaptive thresholds, with which the Poplar op has no policy "
-                "top: use another policy, or the back end cpu"
-            )
-        if layer.adapts and network.reset != "none" and network.reset_gradient == "none":
-            raise UnsupportedNetwork(
-                f"layer {number} has adaptive thresholds, with which the Poplar op has no "
-                "reset_gradient none: use mask or term, or the back end cpu"
-            )
         if layer.policy == "top" and layer.neurons > MOST_NEURONS_OF_TOP:
             raise UnsupportedNetwork(
                 f"policy top of the Poplar op supports at most {MOST_NEURONS_OF_TOP} neurons; "
                 f"layer {number} has {layer.neurons}"
             )
         if layer.policy == "top" and ranges_of(network, layer, placement) > 1:
-            raise UnsupportedNetwork(
-                "policy top compares membranes, which are not exchanged between IPUs: layer "
-                f"{number} cannot be on {placement.ipus} IPUs with split=neurons"
-            )
+            refuse("top_over_ipus", POPLAR_OP)
     if max(network.sizes) > MOST_SENDERS:
-        raise UnsupportedNetwork(
-            f"the Poplar op's ids have 16 bits: at most {MOST_SENDERS} neurons or inputs; "
-            f"got {max(network.sizes)}"
-        )
+        refuse("many_channels", POPLAR_OP, max(network.sizes))
     layers = len(network.layers) + 1
     if split_of(network, placement) == "layers" and placement.ipus > layers:
-        raise UnsupportedNetwork(
-            f"with split=layers each layer is on one IPU: {layers} layers use at most that many; "
-            f"got ipus={placement.ipus}"
-        )
+        refuse("more_ipus_than_layers", POPLAR_OP, placement.ipus)
+
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any:
+        return former_name(__name__, name)

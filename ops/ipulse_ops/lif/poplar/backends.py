@@ -7,7 +7,7 @@ from typing import Any, Optional, Sequence, Tuple
 
 from ipulse_ops.lif.network import Network
 from ipulse_ops.lif.poplar import sdk
-from ipulse_ops.lif.poplar.attributes import UnsupportedNetwork, states_of
+from ipulse_ops.lif.poplar.attributes import states_of
 from ipulse_ops.lif.poplar.conv_ops import PoplarConvOps
 from ipulse_ops.lif.poplar.sources import BuiltOp
 from ipulse_ops.lif.poplar.step_ops import PoplarStepOps
@@ -15,6 +15,7 @@ from ipulse_ops.lif.poplar.user_op import PrecompiledUserOp, run_user_op
 from ipulse_ops.lif.run_options import LIFOutputs, RunOptions
 from ipulse_ops.lif.single_layers import Result, run_single_layers
 from ipulse_ops.lif.slot_lists import later, sorted_lists
+from ipulse_ops.lif.unsupported import refuse_unsupported
 
 
 class MissingEmulator(ImportError):
@@ -35,10 +36,7 @@ def run_on_emulator(
     if not network.runs_layers_alone:
         return _run(network, weights, ids, counts, options, *ops)
     if ipus != 1:
-        raise UnsupportedNetwork(
-            "layers with dropout, residual additions or delays of more than a step are programs of "
-            f"their own, on one IPU; got {ipus}"
-        )
+        refuse_unsupported(network, "emulator", {"several_ipus": ipus})
 
     def run(
         layer: Network,
@@ -63,7 +61,7 @@ def run_on_ipus(
 
     Raises MissingSDK, BuildFailed, and what run_user_op raises.
     """
-    _check(network)
+    refuse_unsupported(network, "ipu")
     return _run(network, weights, ids, counts, options, sdk.precompiled_user_op(), sdk.built_op())
 
 
@@ -91,14 +89,6 @@ def _ops_of(emulated_tiles: Optional[int]) -> Tuple[PrecompiledUserOp, BuiltOp]:
     if emulated_tiles is None:
         return sdk.precompiled_user_op(), sdk.built_op()
     return _emulated(1, emulated_tiles)
-
-
-def _check(network: Network) -> None:
-    if network.runs_layers_alone:
-        raise UnsupportedNetwork(
-            "dropout, residual additions and delays of more than a step run on an emulated IPU and "
-            "on the backend cpu: remove them, or use one of these"
-        )
 
 
 def _run(

@@ -13,10 +13,17 @@ from typing import Dict, Sequence
 from ipulse_core.build_cache.build_once import Steps, build_once
 from ipulse_core.build_cache.directory import cache_directory
 from ipulse_core.build_cache.progress import ProgressCallback, print_progress
-from ipulse_core.build_cache.toolchain import compiler, run_compiler, unity_sources
+from ipulse_core.build_cache.toolchain import BuildFailed, compiler, run_compiler, unity_sources
 from ipulse_core.build_cache.unused_builds import mark_used
 from ipulse_core.ipu import API_LEVEL
-from ipulse_ops.lif.poplar.sources import FLAGS, LEVELS, SOURCES, BuiltOp, hash_of_sources
+from ipulse_ops.lif.poplar.sources import (
+    FLAGS,
+    LEVELS,
+    LIBRARIES,
+    SOURCES,
+    BuiltOp,
+    hash_of_sources,
+)
 from poplar_emulator import build as emulator
 
 CODELETS = "ipulse_lif.gp"
@@ -88,7 +95,7 @@ def _compile(prefix: Path, complete: Path, scratch: Path, steps: Steps) -> None:
 
     includes = [f"-I{prefix / 'include'}", f"-I{SOURCES}"]
     compiled = sorted(SOURCES.rglob("*.cc"))
-    exporting = [source for source in compiled if 'api_level.h"' in source.read_text("utf-8")]
+    exporting = [source for source in compiled if _depends_on_level(source)]
     shared = [source for source in compiled if source not in exporting]
     apart = scratch / "exporting"
     apart.mkdir()
@@ -99,15 +106,21 @@ def _compile(prefix: Path, complete: Path, scratch: Path, steps: Steps) -> None:
     steps.begin(len(units) + len(LEVELS) + 1)
     objects = dict(zip(units, steps.run([partial(compile_one, *unit) for unit in units])))
     lib = prefix / "lib"
-    link = ["-shared", f"-L{lib}", f"-Wl,-rpath,{lib}"]
+    link = ["-shared", "-Wl,-z,defs", f"-L{lib}", f"-Wl,-rpath,{lib}"]
     for level in LEVELS:
         of_level = [out for (_, at), out in objects.items() if at in (0, level)]
         out = str(complete / f"libipulse_lif_{level}.so")
-        libraries = ["-lpoplar", "-lpoplin", "-lpoputil", "-lpopops"]
+        libraries = [f"-l{name}" for name in LIBRARIES]
         run_compiler([*compiler(), *FLAGS, *link, "-o", out, *of_level, *libraries])
         steps.finish_one()
     _compile_codelets(prefix, complete / CODELETS, scratch)
     steps.finish_one()
+
+
+def _depends_on_level(source: Path) -> bool:
+    """Return whether the API level changes a source."""
+    text = source.read_text("utf-8")
+    return any(f'"{header}"' in text for header in ("api_level.h", "exported_op.h"))
 
 
 def _compile_codelets(prefix: Path, target: Path, scratch: Path, more: Sequence[Path] = ()) -> None:
@@ -115,4 +128,6 @@ def _compile_codelets(prefix: Path, target: Path, scratch: Path, more: Sequence[
     apart.mkdir()
     codelets = [*sorted(SOURCES.glob("codelets/**/*.cpp")), *more]
     (unit,) = unity_sources(codelets, apart, most=len(codelets))
-    run_compiler([str(prefix / "bin" / "popc"), "-O3", str(unit), "-o", str(target)])
+    warnings = run_compiler([str(prefix / "bin" / "popc"), "-O3", str(unit), "-o", str(target)])
+    if warnings:  # as -Werror: the SDK's popc would have the same or more of them
+        raise BuildFailed(f"the codelets of the op are not as popc wants them: {warnings}")

@@ -64,7 +64,7 @@ def built_op(
     if named:
         mark_used(Path(named))
         return _found(Path(named))
-    popc = shutil.which("popc")
+    popc = find_popc()
     if popc is None:
         raise MissingSDK(
             f"popc is not on the PATH: `source .../poplar/enable.sh` first, or set {VARIABLE} to "
@@ -81,6 +81,21 @@ def built_op(
 
         build_once("the LIF op for Poplar", "sdk-op", directory, NAMES[-1], make, progress)
     return _found(directory)
+
+
+def find_popc(path: Optional[str] = None) -> Optional[str]:
+    """Return the first popc on the PATH that is not the command of the package poplar-emulator.
+
+    path: of folders; None is this process's PATH.
+    """
+    folders = os.environ.get("PATH", os.defpath) if path is None else path
+    for folder in folders.split(os.pathsep):
+        found = shutil.which("popc", path=folder)
+        if found is not None:
+            with open(found, "rb") as file:
+                if b"poplar_emulator.commands" not in file.read(4096):
+                    return found
+    return None
 
 
 def level_of(version: str) -> int:

@@ -9,6 +9,7 @@ from typing import List, NamedTuple
 SOURCES = Path(__file__).resolve().parent
 FLAGS = ("-std=c++17", "-O1", "-fPIC", "-Wall", "-Wextra", "-Werror")
 LEVELS = (4, 5)  # custom-op interfaces that the op is built for
+LIBRARIES = ("popnn", "poplin", "popops", "poputil", "poplar")  # as in the Makefile
 
 
 class BuiltOp(NamedTuple):

@@ -6,9 +6,11 @@ from typing import Any, List, NamedTuple, Optional, Sequence
 
 import tensorflow as tf
 
-from ipulse_ops.lif.poplar.attributes import UnsupportedNetwork, surrogate_word
+from ipulse_core.registry.refusals import STEP_OP
+from ipulse_ops.lif.poplar.attributes import surrogate_word
 from ipulse_ops.lif.poplar.sources import BuiltOp
 from ipulse_ops.lif.poplar.user_op import PrecompiledUserOp
+from ipulse_ops.lif.unsupported import refuse
 from ipulse_ops.sparse.selection import Selected
 from ipulse_ops.surrogate import Surrogate
 
@@ -47,9 +49,7 @@ class PoplarStepOps(NamedTuple):
         Raises UnsupportedNetwork for the policy "cyclic", which only MultiLIF supports.
         """
         if policy == "cyclic":
-            raise UnsupportedNetwork(
-                "the Poplar op of one step does not support the policy cyclic; use MultiLIF"
-            )
+            refuse("cyclic", STEP_OP)
         words = f"ipulse-select-spikes/1 slots={capacity} surrogate={surrogate_word(surrogate)}"
         words += "" if second_threshold is None else " second_threshold"
         words += "" if policy == "index" else f" {policy}"

@@ -9,11 +9,12 @@ import tensorflow as tf
 
 from ipulse_ops.lif.network import LeakyReadout, Network
 from ipulse_ops.lif.placement import Placement
-from ipulse_ops.lif.poplar.attributes import UnsupportedNetwork, Wanted, attributes_of, states_of
+from ipulse_ops.lif.poplar.attributes import Wanted, attributes_of, states_of
 from ipulse_ops.lif.poplar.outputs import output_specs, output_type, steps_between_checkpoints
 from ipulse_ops.lif.poplar.sources import BuiltOp
 from ipulse_ops.lif.poplar.user_op import PrecompiledUserOp, entering, outputs_of
 from ipulse_ops.lif.run_options import LIFOutputs
+from ipulse_ops.lif.unsupported import refuse
 from ipulse_ops.lif.weights import weight_shapes
 
 # The last inputs of the op, in their order.
@@ -106,7 +107,7 @@ def run_training_step(
     Raises UnsupportedNetwork for a readout that spikes, and what run_user_op raises.
     """
     if not isinstance(network.readout, LeakyReadout):
-        raise UnsupportedNetwork("the loss on the device needs a leaky readout")
+        refuse("own_loss_of_spikes", "emulator", combined_with=["device_training"])
     ids, counts = tf.cast(ids, tf.int32), tf.cast(counts, tf.int32)
     steps, batch, slots = ids.shape.as_list()
     dtype = "float16" if training.half_states else "float32"

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
+import subprocess
 from pathlib import Path
 
 import pytest
 
 from ipulse_core.build_cache.toolchain import BuildFailed
 from ipulse_ops.lif.poplar import sdk
+from ipulse_ops.lif.poplar.sources import LIBRARIES, SOURCES
 
 POPC = """#!/bin/sh
 echo "POPLAR version {version} (1b114eb5e1)"
@@ -52,11 +55,36 @@ def test_it_is_built_once_for_the_level_of_the_sdk(tools: Path, version: str, le
     assert count.read_text() == "built\n"
 
 
+def test_the_makefile_links_what_the_emulator_s_build_needs() -> None:
+    """There, a symbol of a library that is not named is an error (-z defs)."""
+    command = ["make", "-n", "-B", "-C", str(SOURCES), "LEVEL=5"]
+    printed = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout
+    library, codelets = (line for line in printed.splitlines() if " -o " in line)
+    assert re.findall(r" -l(\w+)", library) == list(LIBRARIES)
+    assert "ipu21" in codelets
+
+
 def test_another_sdk_builds_another(tools: Path) -> None:
     put(tools, "2.6.0")
     one = sdk.built_op()
     put(tools, "3.3.0")
     assert sdk.built_op() != one
+
+
+def test_the_command_of_the_emulator_s_package_is_no_sdk(
+    tools: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scripts = tools.parent / "scripts"
+    scripts.mkdir()
+    (scripts / "popc").write_text(
+        "#!/usr/bin/python3\nfrom poplar_emulator.commands import popc\npopc()\n"
+    )
+    (scripts / "popc").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{scripts}:{tools}")
+    with pytest.raises(sdk.MissingSDK, match="popc is not on the PATH"):
+        sdk.built_op()
+    put(tools, "3.3.0")
+    assert sdk.find_popc() == str(tools / "popc")
 
 
 def test_output_of_the_tools_is_reported(tools: Path) -> None:

@@ -10,9 +10,9 @@ import pytest
 from ipulse_ops.keras import MultiLIF
 from ipulse_ops.lif.network import LIF, Network
 from ipulse_ops.lif.placement import Placement
-from ipulse_ops.lif.poplar.attributes import UnsupportedNetwork
 from ipulse_ops.lif.run_options import RunOptions
 from ipulse_ops.lif.tensorflow_op import run_network
+from ipulse_ops.lif.unsupported import UnsupportedNetwork
 from tests.ops.lif import test_connection_delays
 from tests.ops.lif.test_single_layers import arrays, dropping
 from tests.ops.lif.variants import delayed_network, residual_network, varied, with_gradient_only

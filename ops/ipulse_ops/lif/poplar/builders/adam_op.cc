@@ -11,8 +11,8 @@
 #include <poputil/TileMapping.hpp>
 #include <poputil/exceptions.hpp>
 
-#include "api_level.h"
 #include "backward/adam.h"
+#include "exported_op.h"
 #include "forward/forward.h"
 #include "words.h"
 
@@ -58,17 +58,12 @@ std::vector<std::size_t> shapeOf(const lif::Network &network, const lif::Operand
 extern "C" {
 
 void Adam_metadata(IPULSE_METADATA_PARAMETERS) {
-  allocating_indices.clear();
-  IPULSE_NO_IDENTICAL_OUTPUTS;
-  input_to_output_tensor_aliasing.clear();
+  IPULSE_DESCRIBE;
   for (std::int64_t i = 0; i + 2 < num_inputs; ++i) {
     allocating_indices.push_back(i);
     if (i < (num_inputs - 2) / 4 * 3)
       input_to_output_tensor_aliasing[i] = i;
   }
-  is_elementwise = false;
-  is_stateless = true;
-  is_hashable = true;
 }
 
 Tensor Adam_allocator(Graph &graph, std::uint32_t operand, const std::vector<std::size_t> &shape,

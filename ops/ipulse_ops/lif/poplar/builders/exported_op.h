@@ -1,4 +1,4 @@
-// The symbols that the smaller ops export to TensorFlow: builder, gradient and metadata.
+// The symbols that the ops export to TensorFlow: builder, gradient and metadata.
 #ifndef IPULSE_LIF_POPLAR_EXPORTED_OP_H
 #define IPULSE_LIF_POPLAR_EXPORTED_OP_H
 
@@ -27,12 +27,14 @@ inline void describe(std::vector<std::int64_t> &allocating,
 
 } // namespace lif
 
+#define IPULSE_DESCRIBE                                                                            \
+  IPULSE_NO_IDENTICAL_OUTPUTS;                                                                     \
+  lif::describe(allocating_indices, input_to_output_tensor_aliasing, is_elementwise, is_stateless, \
+                is_hashable)
 #define IPULSE_METADATA(op)                                                                        \
   void op##_metadata(IPULSE_METADATA_PARAMETERS) {                                                 \
     static_cast<void>(num_inputs);                                                                 \
-    IPULSE_NO_IDENTICAL_OUTPUTS;                                                                   \
-    lif::describe(allocating_indices, input_to_output_tensor_aliasing, is_elementwise,             \
-                  is_stateless, is_hashable);                                                      \
+    IPULSE_DESCRIBE;                                                                               \
   }
 #define IPULSE_BUILD(op)                                                                           \
   poplar::program::Program op(poplar::Graph &graph, const std::vector<poplar::Tensor> &inputs,     \

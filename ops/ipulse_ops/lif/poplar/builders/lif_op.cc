@@ -10,8 +10,8 @@
 #include <poputil/TileMapping.hpp>
 #include <poputil/exceptions.hpp>
 
-#include "api_level.h"
 #include "backward/backward.h"
+#include "exported_op.h"
 #include "forward/forward.h"
 #include "layout/layout.h"
 
@@ -63,26 +63,13 @@ Program Build_grad(Graph &graph, std::int64_t input_grad_index,
 }
 
 void Build_metadata(IPULSE_METADATA_PARAMETERS) {
+  IPULSE_DESCRIBE;
   // The matrices: ids and counts come off the host, and are copied once a run if need be.
-  allocating_indices.clear();
   for (std::int64_t i = 2; i < num_inputs; ++i)
     allocating_indices.push_back(i);
-  IPULSE_NO_IDENTICAL_OUTPUTS;
-  input_to_output_tensor_aliasing.clear();
-  is_elementwise = false;
-  is_stateless = true;
-  is_hashable = true;
 }
 
-void Build_grad_metadata(IPULSE_METADATA_PARAMETERS) {
-  static_cast<void>(num_inputs);
-  allocating_indices.clear();
-  IPULSE_NO_IDENTICAL_OUTPUTS;
-  input_to_output_tensor_aliasing.clear();
-  is_elementwise = false;
-  is_stateless = true;
-  is_hashable = true;
-}
+IPULSE_METADATA(Build_grad)
 
 Tensor Build_allocator(Graph &graph, std::uint32_t operand, const std::vector<std::size_t> &shape,
                        poplar::Type type, const std::string &attributes,

@@ -17,10 +17,10 @@
 #include <poputil/TileMapping.hpp>
 #include <poputil/exceptions.hpp>
 
-#include "api_level.h"
 #include "backward/backward.h"
 #include "backward/loss.h"
 #include "backward/update.h"
+#include "exported_op.h"
 #include "forward/forward.h"
 #include "words.h"
 
@@ -162,18 +162,13 @@ Program updateOf(Graph &graph, const TrainAttributes &given, const std::vector<T
 extern "C" {
 
 void Train_metadata(IPULSE_METADATA_PARAMETERS) {
-  allocating_indices.clear();
-  IPULSE_NO_IDENTICAL_OUTPUTS;
-  input_to_output_tensor_aliasing.clear();
+  IPULSE_DESCRIBE;
   const std::int64_t n = (std::int64_t{num_inputs} - 4) / 3;
   for (std::int64_t i = 0; i < 3 * n; ++i) {
     input_to_output_tensor_aliasing[i] = i;
     if (i % n >= 2) // ids and counts come off the host
       allocating_indices.push_back(i);
   }
-  is_elementwise = false;
-  is_stateless = true;
-  is_hashable = true;
 }
 
 Tensor Build_allocator(Graph &graph, std::uint32_t operand, const std::vector<std::size_t> &shape,

@@ -6,8 +6,7 @@
 
 /// Gives sample b's list its values: from the front `spikes`, from the back `others`, which are
 /// neurons of the chunk; they become neurons of the layer.
-template <typename V>
-inline void describe(const V &v, unsigned b, unsigned spikes, unsigned others) {
+template <typename V> inline void describe(V &v, unsigned b, unsigned spikes, unsigned others) {
   const auto *row = &v.u[b * v.neurons];
   const float *threshold = &v.threshold[0], *table = v.table.begin();
   unsigned short *list = &v.ids[b * v.stride];

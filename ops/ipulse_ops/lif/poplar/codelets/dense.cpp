@@ -10,6 +10,8 @@ using namespace poplar;
 // How often each neuron is listed among the first counts[row * countWidth] slots.
 template <typename T> class ScatterOnes : public MultiVertex {
 public:
+  ScatterOnes();
+
   Input<Vector<T, VectorLayout::ONE_PTR, 4>> ids; // [rows, slots]
   Input<Vector<T, VectorLayout::ONE_PTR, 4>> counts;
   Output<Vector<float, VectorLayout::ONE_PTR, 4>> dense; // [rows, neurons]
@@ -34,6 +36,8 @@ template class ScatterOnes<int>;
 // Gathers the values of the filled slots' neurons from a dense row; 0 in the other slots.
 class GatherSlots : public MultiVertex {
 public:
+  GatherSlots();
+
   Input<Vector<float, VectorLayout::ONE_PTR, 4>> dense; // [rows, neurons]
   Input<Vector<float, VectorLayout::ONE_PTR, 4>> ids;   // [rows, slots]
   Input<Vector<float, VectorLayout::ONE_PTR, 4>> counts;
@@ -56,6 +60,8 @@ public:
 // The ids of the ones of a dense row, ascending, as far as there are slots.
 class ListOnes : public MultiVertex {
 public:
+  ListOnes();
+
   Input<Vector<float, VectorLayout::ONE_PTR, 4>> dense;    // [rows, neurons]
   Output<Vector<float, VectorLayout::ONE_PTR, 4>> ids;     // [rows, slots], 0 behind the counts
   Output<Vector<float, VectorLayout::ONE_PTR, 4>> counts;  // [rows]
@@ -86,6 +92,8 @@ public:
 // The values of the filled slots, times factors, at their neurons; 0 everywhere else.
 class ScatterSlots : public MultiVertex {
 public:
+  ScatterSlots();
+
   Input<Vector<float, VectorLayout::ONE_PTR, 4>> ids;     // [rows, slots]
   Input<Vector<float, VectorLayout::ONE_PTR, 4>> counts;  // [rows, countWidth]
   Input<Vector<float, VectorLayout::ONE_PTR, 4>> values;  // [rows, slots]

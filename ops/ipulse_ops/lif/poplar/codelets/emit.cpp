@@ -8,6 +8,8 @@ using namespace poplar;
 // 1 where a membrane is above its threshold, else 0.
 class EmitSpikes : public MultiVertex {
 public:
+  EmitSpikes();
+
   Input<Vector<float, VectorLayout::ONE_PTR, 4>> u;         // [rows, neurons]
   Input<Vector<float, VectorLayout::ONE_PTR, 4>> threshold; // [neurons]
   Output<Vector<float, VectorLayout::ONE_PTR, 4>> spikes;   // [rows, neurons]
@@ -24,6 +26,8 @@ public:
 // The gradient by the spikes times the surrogate, where a membrane is above one of its thresholds.
 class EmittedGradient : public MultiVertex {
 public:
+  EmittedGradient();
+
   Input<Vector<float, VectorLayout::ONE_PTR, 4>> gradient;  // [rows, neurons]
   Input<Vector<float, VectorLayout::ONE_PTR, 4>> u;         // [rows, neurons]
   Input<Vector<float, VectorLayout::ONE_PTR, 4>> threshold; // [neurons]

@@ -9,7 +9,7 @@
 /// the candidate at `from` what history i takes; `v.keepsIds()` whether there is one of ids.
 template <typename V> class SlotShare {
 public:
-  SlotShare(const V &v, unsigned worker, unsigned workers)
+  SlotShare(V &v, unsigned worker, unsigned workers)
       : v(v), row(*v.step * v.slots), recorded(v.valueHistories.size()), ids(&v.ids[0]),
         slotIds(&v.slotIds[0]), history(v.keepsIds() ? &v.idHistory[row] : nullptr),
         first((v.slots + 1) / 2 * worker / workers * 2),
@@ -52,7 +52,7 @@ public:
   unsigned filled() const { return used; }
 
 private:
-  const V &v;
+  V &v;
   const unsigned row, recorded;
   const unsigned short *const ids;
   unsigned short *const slotIds;
@@ -64,7 +64,7 @@ private:
 /// Fills a sample's slots: choose(listed, place, step, room, share) puts at most `room` of the
 /// candidates that the chunks list, `listed(c)` of chunk c from `place(c)` on by `step`.
 template <typename V, typename Choose>
-inline void join(const V &v, unsigned worker, unsigned workers, const Choose &choose) {
+inline void join(V &v, unsigned worker, unsigned workers, const Choose &choose) {
   SlotShare<V> share(v, worker, workers);
   unsigned spiking = 0;
   for (unsigned c = 0; c < v.chunks; ++c)
@@ -79,7 +79,7 @@ inline void join(const V &v, unsigned worker, unsigned workers, const Choose &ch
 
 /// The same by the policies "index" and "cyclic": by ascending id from *v.offset on, and then from
 /// neuron 0 on.
-template <typename V> inline void joinByOffset(const V &v, unsigned worker, unsigned workers) {
+template <typename V> inline void joinByOffset(V &v, unsigned worker, unsigned workers) {
   join(v, worker, workers,
        [&](const auto &listed, const auto &place, int by, unsigned room, auto &share) {
          const unsigned all = v.chunks;

@@ -4,6 +4,7 @@
 #define IPULSE_LIF_POPLAR_PAIR_H
 
 #include <ipudef.h>
+#include <poplar/HalfFloat.hpp>
 
 inline const float2 *pairs(const float *row) { return reinterpret_cast<const float2 *>(row); }
 inline float2 *pairs(float *row) { return reinterpret_cast<float2 *>(row); }

@@ -10,6 +10,8 @@ using namespace poplar;
 // neurons): from the front the spikes, from the back the gradient-only ones.
 class MergeCandidates : public MultiVertex {
 public:
+  MergeCandidates();
+
   Input<Vector<unsigned short, VectorLayout::ONE_PTR, 4>> ids; // [chunks, stride]
   Vector<Input<Vector<float, VectorLayout::ONE_PTR, 4>>> values;
   Input<Vector<unsigned, VectorLayout::ONE_PTR, 4>> counts; // [chunks, 2]
@@ -87,6 +89,8 @@ private:
 // of others they are 0.
 class JoinRanges : public MultiVertex {
 public:
+  JoinRanges();
+
   Input<Vector<unsigned short, VectorLayout::ONE_PTR, 4>> ids;   // [ranges, stride]
   Vector<Input<Vector<float, VectorLayout::ONE_PTR, 4>>> values; // [stride]
   Input<Vector<unsigned, VectorLayout::ONE_PTR, 4>> counts;      // [ranges, 2]

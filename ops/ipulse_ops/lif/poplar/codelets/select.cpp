@@ -1,5 +1,6 @@
 // Fills the slots of a sample and step (ops/ipulse_ops/reference/select_spikes.py, policies "index"
 // and "cyclic"): chunks of neurons list their candidates, and each sample joins its chunks' lists.
+#include <poplar/HalfFloat.hpp>
 #include <poplar/Vertex.hpp>
 
 #include "candidates.h"
@@ -15,6 +16,8 @@ using namespace poplar;
 // comes after who did.
 template <typename S> class ListCandidates : public MultiVertex {
 public:
+  ListCandidates();
+
   Input<Vector<S, VectorLayout::ONE_PTR, 4>> u; // [samples, neurons]
   Input<Vector<float, VectorLayout::ONE_PTR, 4>> threshold;
   Input<Vector<float, VectorLayout::ONE_PTR, 4>> secondThreshold;
@@ -66,6 +69,8 @@ template class ListCandidates<half>;
 // after the filled slots is 0 in the histories [time, slots].
 class JoinCandidates : public MultiVertex {
 public:
+  JoinCandidates();
+
   Input<Vector<unsigned short, VectorLayout::ONE_PTR, 4>> ids; // [chunks, stride]
   Vector<Input<Vector<float, VectorLayout::ONE_PTR, 4>>> values;
   Input<Vector<unsigned, VectorLayout::ONE_PTR, 4>> counts; // [chunks, 2]
@@ -91,6 +96,8 @@ public:
 // cyclic_offsets).
 class DrawOffset : public MultiVertex {
 public:
+  DrawOffset();
+
   Input<Vector<int, VectorLayout::ONE_PTR, 4>> seed; // low word, high word
   Input<unsigned> step;
   Output<unsigned> offset;

@@ -1,5 +1,6 @@
 // Fills the slots by the policy "top" (ops/ipulse_ops/reference/select_spikes.py): the neurons with
 // the highest membranes, equal ones by ascending id. The slots have ascending ids.
+#include <poplar/HalfFloat.hpp>
 #include <poplar/Vertex.hpp>
 
 #include "best.h"
@@ -11,6 +12,8 @@ using namespace poplar;
 // As ListCandidates; if there are more than slots, the best of them.
 template <typename S> class ListTopCandidates : public MultiVertex {
 public:
+  ListTopCandidates();
+
   Input<Vector<S, VectorLayout::ONE_PTR, 4>> u; // [samples, neurons]
   Input<Vector<float, VectorLayout::ONE_PTR, 4>> threshold;
   Input<Vector<float, VectorLayout::ONE_PTR, 4>> secondThreshold;
@@ -77,6 +80,8 @@ template class ListTopCandidates<half>;
 // As JoinCandidates, on one worker: the best of all lists are found together.
 class JoinTopCandidates : public MultiVertex {
 public:
+  JoinTopCandidates();
+
   Input<Vector<unsigned short, VectorLayout::ONE_PTR, 4>> ids;   // [chunks, stride]
   Vector<Input<Vector<float, VectorLayout::ONE_PTR, 4>>> values; // phi, u
   Input<Vector<unsigned, VectorLayout::ONE_PTR, 4>> counts;      // [chunks, 2]

@@ -1,4 +1,5 @@
 // dL/ds at the slots of a layer: what the tiles of the layers it sends to find, summed up.
+#include <poplar/HalfFloat.hpp>
 #include <poplar/Vertex.hpp>
 
 #include "pair.h"
@@ -10,6 +11,8 @@ using namespace poplar;
 // A tile's part of it: the rows of its weights at the filled slots times dL/dI of its neurons.
 template <typename W> class SlotPartials : public MultiVertex {
 public:
+  SlotPartials();
+
   Input<Vector<unsigned short, VectorLayout::ONE_PTR, 4>> ids; // [samples, slots]
   Input<Vector<unsigned, VectorLayout::ONE_PTR, 4>> counts;
   Input<Vector<W, VectorLayout::ONE_PTR, 8>> weights;         // [senders, row], float or half
@@ -51,6 +54,8 @@ template class SlotPartials<half>;
 // filled hold anything, and nobody reads their sum.
 class SumRows : public MultiVertex {
 public:
+  SumRows();
+
   Input<Vector<float, VectorLayout::ONE_PTR, 8>> rows;
   Output<Vector<float, VectorLayout::ONE_PTR, 8>> sum;
   const unsigned rowCount, pairCount;
@@ -71,6 +76,8 @@ public:
 // phi times what a sample's slots got from the loss and from other layers: lambda's part of it.
 class SlotGradients : public MultiVertex {
 public:
+  SlotGradients();
+
   Input<Vector<float, VectorLayout::ONE_PTR, 4>> sums;      // [groups, width]
   Input<Vector<float, VectorLayout::ONE_PTR, 4>> direct;    // [time, slots]
   Input<Vector<float, VectorLayout::ONE_PTR, 4>> phi;       // [time, slots]
@@ -101,6 +108,8 @@ public:
 // Computes phi dv/dr without its sign at a sample's slots, for a reset that is not constant.
 class ResetCoefficients : public MultiVertex {
 public:
+  ResetCoefficients();
+
   Input<Vector<float, VectorLayout::ONE_PTR, 4>> phi; // [time, slots]
   Input<Vector<float, VectorLayout::ONE_PTR, 4>> u;   // [time, slots], read if timesMembrane
   Input<Vector<unsigned, VectorLayout::ONE_PTR, 4>> counts;
@@ -122,6 +131,8 @@ public:
 // filled slots and where the id was ignored.
 class RecordInputGradients : public MultiVertex {
 public:
+  RecordInputGradients();
+
   Input<Vector<float, VectorLayout::ONE_PTR, 4>> sums; // [groups, width]
   Input<Vector<float, VectorLayout::ONE_PTR, 4>> ids;  // [time, slots], as they came in
   Input<Vector<unsigned, VectorLayout::ONE_PTR, 4>> counts;

@@ -10,6 +10,8 @@ using namespace poplar;
 // around; a row is used only if it is less than the number of steps.
 class AdvanceStep : public MultiVertex {
 public:
+  AdvanceStep();
+
   InOut<unsigned> next;
   Output<unsigned> now;
   const int by;
@@ -27,6 +29,8 @@ public:
 // A sample's spikes at step + offset. ids [time, width], counts [time, countWidth].
 template <typename T> class TakeSpikes : public MultiVertex {
 public:
+  TakeSpikes();
+
   Input<Vector<T, VectorLayout::ONE_PTR, 4>> ids;
   Input<Vector<T, VectorLayout::ONE_PTR, 4>> counts;
   Input<unsigned> step;
@@ -63,6 +67,8 @@ template class TakeSpikes<unsigned short>;
 // offset: what every tile that they go to would have to look for.
 template <typename T> class LocateSpikes : public MultiVertex {
 public:
+  LocateSpikes();
+
   Input<Vector<T, VectorLayout::ONE_PTR, 4>> ids;
   Input<Vector<T, VectorLayout::ONE_PTR, 4>> counts;
   Input<unsigned> step;
@@ -87,6 +93,8 @@ template class LocateSpikes<unsigned short>;
 // spikes ascend, and so do the gradient-only slots.
 template <typename T> class CheckInput : public MultiVertex {
 public:
+  CheckInput();
+
   Input<Vector<T, VectorLayout::ONE_PTR, 4>> ids;                         // [time, slots]
   Input<Vector<T, VectorLayout::ONE_PTR, 4>> counts;                      // [time, countWidth]
   Output<Vector<unsigned short, VectorLayout::ONE_PTR, 4>> checkedIds;    // [time, stride]
@@ -134,6 +142,8 @@ template class CheckInput<int>;
 // Puts the membranes of a tile, so many pairs, into their history [time, pairs].
 template <typename S> class RecordMembrane : public MultiVertex {
 public:
+  RecordMembrane();
+
   Input<Vector<S, VectorLayout::ONE_PTR, 8>> u;
   Input<unsigned> step;
   InOut<Vector<float, VectorLayout::ONE_PTR, 8>> history;
@@ -155,6 +165,8 @@ template class RecordMembrane<half>;
 // history [time, words, row], bit b of word w is sample 24 w + b.
 template <typename S> class RecordResets : public MultiVertex {
 public:
+  RecordResets();
+
   Input<Vector<S, VectorLayout::ONE_PTR, 8>> u;
   Input<Vector<float, VectorLayout::ONE_PTR, 8>> threshold;
   Input<unsigned> step;

@@ -8,6 +8,8 @@ using namespace poplar;
 // Every worker has rows of its own, so that no element is another's, whatever the samples list.
 class WeightGradients : public MultiVertex {
 public:
+  WeightGradients();
+
   Input<Vector<unsigned short, VectorLayout::ONE_PTR, 4>> ids; // [samples, slots]
   Input<Vector<unsigned, VectorLayout::ONE_PTR, 4>> counts;
   Input<Vector<float, VectorLayout::ONE_PTR, 8>> gradCurrent; // [samples, row]
@@ -58,6 +60,8 @@ public:
 
 class BiasGradients : public MultiVertex {
 public:
+  BiasGradients();
+
   Input<Vector<float, VectorLayout::ONE_PTR, 8>> gradCurrent; // [samples, row]
   InOut<Vector<float, VectorLayout::ONE_PTR, 8>> gradBias;    // [row]
   const unsigned samples, pairCount;

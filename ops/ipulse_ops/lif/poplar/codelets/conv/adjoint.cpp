@@ -9,6 +9,8 @@ using namespace poplar;
 
 class ConvAdjoint : public MultiVertex {
 public:
+  ConvAdjoint();
+
   Input<Vector<float, VectorLayout::ONE_PTR, 8>> membranes;       // [steps, neurons]
   Input<Vector<float, VectorLayout::ONE_PTR, 8>> bySpikes;        // dL/ds
   Input<Vector<float, VectorLayout::ONE_PTR, 4>> secondThreshold; // [1], read if gated

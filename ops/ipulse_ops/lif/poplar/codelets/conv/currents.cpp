@@ -12,6 +12,8 @@ using namespace poplar;
 // order of a sum. Ids that are no input's, and counts beyond the slots, are ignored.
 template <typename T> class ConvCurrents : public MultiVertex {
 public:
+  ConvCurrents();
+
   Input<Vector<T, VectorLayout::ONE_PTR, 4>> ids; // [rows, slots]
   Input<Vector<T, VectorLayout::ONE_PTR, 4>> counts;
   Input<Vector<float, VectorLayout::ONE_PTR, 8>> kernel; // [height, width, channels, filters]

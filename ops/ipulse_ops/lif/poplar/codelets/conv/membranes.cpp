@@ -12,6 +12,8 @@ using namespace poplar;
 // spikes are added by ascending slot. Weights and bias have the factor of the current in them.
 template <typename T> class ConvMembranes : public MultiVertex {
 public:
+  ConvMembranes();
+
   Input<Vector<T, VectorLayout::ONE_PTR, 4>> ids; // [steps, slots]
   Input<Vector<T, VectorLayout::ONE_PTR, 4>> counts;
   Input<Vector<float, VectorLayout::ONE_PTR, 8>> kernel; // [height, width, channels, filters]

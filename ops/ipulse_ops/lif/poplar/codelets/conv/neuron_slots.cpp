@@ -6,6 +6,8 @@ using namespace poplar;
 // Lists neurons by their membranes, both parts ascending; 0 in the slots behind them.
 class ConvNeuronSlots : public MultiVertex {
 public:
+  ConvNeuronSlots();
+
   Input<Vector<float, VectorLayout::ONE_PTR, 8>> membranes;       // [rows, neurons]
   Input<Vector<float, VectorLayout::ONE_PTR, 4>> secondThreshold; // [1], read if gated
   Output<Vector<float, VectorLayout::ONE_PTR, 8>> ids;            // [rows, neurons]

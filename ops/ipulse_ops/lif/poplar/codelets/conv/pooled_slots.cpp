@@ -37,6 +37,8 @@ inline unsigned forPooled(const ConvPool &pool, const float *ids, unsigned spike
 // Lists the pooled sites; 0 in the slots behind them.
 class PooledSlots : public MultiVertex {
 public:
+  PooledSlots();
+
   Input<Vector<float, VectorLayout::ONE_PTR, 4>> ids; // [rows, slots]
   Input<Vector<float, VectorLayout::ONE_PTR, 4>> counts;
   Input<Vector<unsigned, VectorLayout::ONE_PTR, 4>> geometry;
@@ -68,6 +70,8 @@ public:
 // Gathers the gradients of the pooled slots; 0 in the slots that have none.
 class PooledSlotGradients : public MultiVertex {
 public:
+  PooledSlotGradients();
+
   Input<Vector<float, VectorLayout::ONE_PTR, 4>> ids; // [rows, slots]
   Input<Vector<float, VectorLayout::ONE_PTR, 4>> counts;
   Input<Vector<float, VectorLayout::ONE_PTR, 4>> gradients; // [rows, slots], of pooled slots

@@ -11,6 +11,8 @@ using namespace poplar;
 // the first: lanes [slots, 16] keep the sums between the parts. Order: spike_conv_reference.py.
 class ConvSlotProducts : public MultiVertex {
 public:
+  ConvSlotProducts();
+
   Input<Vector<float, VectorLayout::ONE_PTR, 4>> ids; // [rows, slots]
   Input<Vector<float, VectorLayout::ONE_PTR, 4>> counts;
   Input<Vector<float, VectorLayout::ONE_PTR, 4>> kernel; // [height, width, channels, filters]

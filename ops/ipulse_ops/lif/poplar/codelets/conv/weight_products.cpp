@@ -10,6 +10,8 @@ using namespace poplar;
 // some of the taps and some of the filters. Each worker has weights of its own.
 class ConvWeightProducts : public MultiVertex {
 public:
+  ConvWeightProducts();
+
   Input<Vector<float, VectorLayout::ONE_PTR, 4>> ids; // [rows, slots]
   Input<Vector<float, VectorLayout::ONE_PTR, 4>> counts;
   Input<Vector<float, VectorLayout::ONE_PTR, 4>> plane; // [rows, positions, width]
@@ -82,6 +84,8 @@ private:
 // Moves the gradients of parts of the filters together, so that each part is sent in one piece.
 class ConvSplitFilters : public MultiVertex {
 public:
+  ConvSplitFilters();
+
   Input<Vector<float, VectorLayout::ONE_PTR, 4>> gradients; // [positions, filters]
   Input<Vector<unsigned, VectorLayout::ONE_PTR, 4>> bounds; // [parts + 1]
   Output<Vector<float, VectorLayout::ONE_PTR, 4>> byParts;  // of each part [positions, width]
@@ -102,6 +106,8 @@ public:
 // Adds rows, the first one first.
 class ConvAddedRows : public MultiVertex {
 public:
+  ConvAddedRows();
+
   Input<Vector<float, VectorLayout::ONE_PTR, 4>> plane; // [rows, width]
   InOut<Vector<float, VectorLayout::ONE_PTR, 4>> sums;  // [width]
   const unsigned rows, width;

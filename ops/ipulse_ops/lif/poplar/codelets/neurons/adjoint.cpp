@@ -8,6 +8,8 @@ using namespace poplar;
 
 class Adjoint : public MultiVertex {
 public:
+  Adjoint();
+
   Input<Vector<unsigned short, VectorLayout::ONE_PTR, 4>> ids; // own, [samples, slots]
   Input<Vector<unsigned, VectorLayout::ONE_PTR, 4>> counts;
   Input<Vector<float, VectorLayout::ONE_PTR, 4>> slotGradients; // [samples, slots]
@@ -37,6 +39,8 @@ public:
 
 class AdjointSynapse : public MultiVertex {
 public:
+  AdjointSynapse();
+
   Input<Vector<unsigned short, VectorLayout::ONE_PTR, 4>> ids;
   Input<Vector<unsigned, VectorLayout::ONE_PTR, 4>> counts;
   Input<Vector<float, VectorLayout::ONE_PTR, 4>> slotGradients;

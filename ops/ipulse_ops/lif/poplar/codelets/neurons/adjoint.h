@@ -23,7 +23,7 @@ inline bool isCut(unsigned truncate, unsigned now) { return truncate != 0 && now
 
 /// Thresholds that stay: nothing more to do.
 struct ConstantThresholds {
-  template <typename V> ConstantThresholds(const V &, unsigned) {}
+  template <typename V> ConstantThresholds(V &, unsigned) {}
   float ofSlot(unsigned, unsigned) const { return 0.0f; }
   void add(unsigned, float) const {}
   void addReset(unsigned, float) const {}
@@ -31,7 +31,7 @@ struct ConstantThresholds {
 };
 
 template <typename Thresholds, typename V, typename Synapse>
-bool adjoint(const V &v, unsigned worker, const Synapse &synapse) {
+bool adjoint(V &v, unsigned worker, const Synapse &synapse) {
   // Copied, as in integrate.h.
   const unsigned pairCount = v.pairCount, row = 2 * pairCount, now = *v.step;
   const bool inside = now < v.steps, cut = isCut(v.truncate, now);

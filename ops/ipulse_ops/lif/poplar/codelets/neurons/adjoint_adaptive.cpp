@@ -10,10 +10,10 @@ namespace {
 
 /// The gradients of one sample's rises, and of its thresholds in this step.
 template <typename V> struct RisingThresholds {
-  RisingThresholds(const V &v, unsigned b)
+  RisingThresholds(V &v, unsigned b)
       : v(v), mu(&v.gradRise[b * 2 * v.pairCount]), tau(&v.gradThreshold[b * 2 * v.pairCount]) {}
 
-  const V &v;
+  V &v;
   float *mu, *tau;
 
   /// phi mu: what a spike gets for the rise that follows it.
@@ -41,6 +41,8 @@ template <typename V> struct RisingThresholds {
 // As Adjoint and, with a synapse, as AdjointSynapse.
 class AdjointAdaptive : public MultiVertex {
 public:
+  AdjointAdaptive();
+
   Input<Vector<unsigned short, VectorLayout::ONE_PTR, 4>> ids;
   Input<Vector<unsigned, VectorLayout::ONE_PTR, 4>> counts;
   Input<Vector<float, VectorLayout::ONE_PTR, 4>> slotGradients;

@@ -1,5 +1,6 @@
 // One step of the neurons of a tile: reset, current, update
 // (ops/ipulse_ops/lif/reference/network_pass.py, u[t]).
+#include <poplar/HalfFloat.hpp>
 #include <poplar/Vertex.hpp>
 
 #include "integrate.h"
@@ -10,6 +11,8 @@ using namespace poplar;
 // input and, if it is recurrent, itself.
 template <typename W, typename S> class Integrate : public MultiVertex {
 public:
+  Integrate();
+
   Vector<Input<Vector<unsigned short, VectorLayout::ONE_PTR, 4>>> ids;
   Vector<Input<Vector<unsigned, VectorLayout::ONE_PTR, 4>>> counts;
   Vector<Input<Vector<W, VectorLayout::ONE_PTR, 8>>> weights;
@@ -41,6 +44,8 @@ template class Integrate<half, half>;
 
 template <typename W, typename S> class IntegrateSynapse : public MultiVertex {
 public:
+  IntegrateSynapse();
+
   Vector<Input<Vector<unsigned short, VectorLayout::ONE_PTR, 4>>> ids;
   Vector<Input<Vector<unsigned, VectorLayout::ONE_PTR, 4>>> counts;
   Vector<Input<Vector<W, VectorLayout::ONE_PTR, 8>>> weights;

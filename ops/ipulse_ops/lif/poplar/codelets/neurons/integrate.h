@@ -44,7 +44,7 @@ template <typename V> struct States {
 /// threshold is read from u itself; who was emitted, from the layer's own slots.
 template <typename State> struct PlainReset {
   template <typename V>
-  void begin(const V &v, State *u, unsigned b, unsigned first, unsigned last) const {
+  void begin(V &v, State *u, unsigned b, unsigned first, unsigned last) const {
     if (v.resetOnEmission) {
       const unsigned *counts = &v.ownCounts[2 * b];
       const unsigned begin = v.firstNeuron + 2 * first, end = v.firstNeuron + 2 * last;
@@ -63,12 +63,12 @@ template <typename State> struct PlainReset {
           u[j] = static_cast<State>(toZero ? 0.0f : static_cast<float>(u[j]) - threshold[j]);
     }
   }
-  template <typename V> void end(const V &, unsigned, unsigned, float2) const {}
+  template <typename V> void end(V &, unsigned, unsigned, float2) const {}
 };
 
 /// A step with or without a synapse; the two differ in the state of i.
 template <typename State, template <typename> class Reset, typename V, typename Synapse>
-bool integrate(const V &v, unsigned worker, const Synapse &synapse) {
+bool integrate(V &v, unsigned worker, const Synapse &synapse) {
   // Fields that inner loops read are copied: a store might change them, for all the compiler knows.
   const unsigned pairCount = v.pairCount, row = 2 * pairCount;
   const unsigned sources = v.weights.size();

@@ -1,5 +1,6 @@
 // One step of the neurons of a tile whose thresholds rise with every reset
 // (ops/ipulse_ops/lif/reference/network_pass.py, theta[t]).
+#include <poplar/HalfFloat.hpp>
 #include <poplar/Vertex.hpp>
 
 #include "integrate.h"
@@ -11,7 +12,7 @@ namespace {
 /// What the thresholds rose by is taken from u, in `shifted`, instead of being added to them.
 template <typename State> struct AdaptiveReset {
   template <typename V>
-  void begin(const V &v, State *u, unsigned b, unsigned first, unsigned last) const {
+  void begin(V &v, State *u, unsigned b, unsigned first, unsigned last) const {
     const unsigned row = b * 2 * v.pairCount;
     float *shifted = &v.shifted[row], *rise = &v.rise[row];
     const float *threshold = &v.threshold[0], *strength = &v.strength[0], *rate = &v.rate[0];
@@ -32,7 +33,7 @@ template <typename State> struct AdaptiveReset {
       rise[j] = rate[j] * rise[j] + (was ? 1.0f : 0.0f);
     }
   }
-  template <typename V> void end(const V &v, unsigned at, unsigned p, float2 u) const {
+  template <typename V> void end(V &v, unsigned at, unsigned p, float2 u) const {
     const float2 rise = pairs(&v.rise[0])[at];
     pairs(&v.shifted[0])[at] = u - pairs(&v.strength[0])[p] * rise;
     if (v.recordsDrive)
@@ -45,6 +46,8 @@ template <typename State> struct AdaptiveReset {
 // As Integrate and, with a synapse, as IntegrateSynapse.
 template <typename W, typename S> class IntegrateAdaptive : public MultiVertex {
 public:
+  IntegrateAdaptive();
+
   Vector<Input<Vector<unsigned short, VectorLayout::ONE_PTR, 4>>> ids;
   Vector<Input<Vector<unsigned, VectorLayout::ONE_PTR, 4>>> counts;
   Vector<Input<Vector<W, VectorLayout::ONE_PTR, 8>>> weights;

@@ -3,6 +3,7 @@
 // ops/ipulse_ops/lif/cpu/bindings/adam.h has it.
 #include <cmath>
 
+#include <poplar/HalfFloat.hpp>
 #include <poplar/Vertex.hpp>
 
 #include "../pair.h"
@@ -13,6 +14,8 @@ using namespace poplar;
 // rate sqrt(1 - beta_2^t) / (1 - beta_1^t) and 1 - rate decay of update t, from 1, once for all.
 class AdamRate : public MultiVertex {
 public:
+  AdamRate();
+
   Input<Vector<float, VectorLayout::ONE_PTR, 4>> rate; // [1]
   Input<Vector<int, VectorLayout::ONE_PTR, 4>> update; // [1]
   Output<Vector<float, VectorLayout::ONE_PTR, 4>> factors;
@@ -32,6 +35,8 @@ public:
 // W: the type of the weights, float or half.
 template <typename W> class AdamUpdate : public MultiVertex {
 public:
+  AdamUpdate();
+
   InOut<Vector<W, VectorLayout::ONE_PTR, 8>> weights; // [pairCount] pairs, and so are the next
   InOut<Vector<float, VectorLayout::ONE_PTR, 8>> means;
   InOut<Vector<float, VectorLayout::ONE_PTR, 8>> squares;

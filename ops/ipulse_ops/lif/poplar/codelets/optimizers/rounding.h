@@ -4,6 +4,8 @@
 
 #include <cstring>
 
+#include <poplar/HalfFloat.hpp>
+
 #include "../pair.h"
 #include "../philox.h"
 

@@ -1,5 +1,6 @@
 // Stochastic gradient descent on the weights of a tile, as
 // worker/ipulse_worker/runner/model/optimizer.py has it.
+#include <poplar/HalfFloat.hpp>
 #include <poplar/Vertex.hpp>
 
 #include "../pair.h"
@@ -10,6 +11,8 @@ using namespace poplar;
 // W: the type of the weights, float or half.
 template <typename W> class SgdUpdate : public MultiVertex {
 public:
+  SgdUpdate();
+
   InOut<Vector<W, VectorLayout::ONE_PTR, 8>> weights;     // [pairCount] pairs, and so are the next
   InOut<Vector<float, VectorLayout::ONE_PTR, 8>> momenta; // used if momentum is not 0
   Input<Vector<float, VectorLayout::ONE_PTR, 8>> gradients;
