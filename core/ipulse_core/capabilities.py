@@ -12,6 +12,7 @@ SANDBOX = "sandbox"  # for code of users: the name of its driver, `off`, or fals
 NIR = "nir"
 H5PY = "h5py"
 SCIKIT_LEARN = "scikit-learn"
+IPU_TENSORFLOW = "ipu-tensorflow-emulator"  # for scripts
 
 CORES = "cores"
 MEMORY_BYTES = "memory_bytes"
@@ -30,6 +31,7 @@ FIXES: Mapping[str, str] = {
     NIR: "install nir into the runner's environment (pip install nir)",
     H5PY: "install h5py into the runner's environment (pip install h5py)",
     SCIKIT_LEARN: "install scikit-learn into the runner's environment (pip install scikit-learn)",
+    IPU_TENSORFLOW: "install ipu-tensorflow-emulator into the runner's environment",
 }
 TEXTS: Mapping[str, str] = {
     COMPILER: "a C++ compiler",
@@ -38,12 +40,13 @@ TEXTS: Mapping[str, str] = {
     NIR: "the Python package nir",
     H5PY: "the Python package h5py",
     SCIKIT_LEARN: "the Python package scikit-learn",
+    IPU_TENSORFLOW: "the Python package ipu-tensorflow-emulator",
 }
 # What a worker seems to lack after an attempt that ended so, and has to check again.
 LACKED: Mapping[Reason, FrozenSet[str]] = {
     Reason.KERNEL_UNAVAILABLE: frozenset({COMPILER, KERNELS}),
     Reason.SANDBOX_UNAVAILABLE: frozenset({SANDBOX}),
-    Reason.LIBRARY_UNAVAILABLE: frozenset({NIR, H5PY, SCIKIT_LEARN}),
+    Reason.LIBRARY_UNAVAILABLE: frozenset({NIR, H5PY, SCIKIT_LEARN, IPU_TENSORFLOW}),
     Reason.PACKAGE_UNAVAILABLE: frozenset(),  # packages of neurons, which are announced by name
 }
 

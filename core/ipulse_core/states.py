@@ -84,6 +84,7 @@ class Reason(str, Enum):
     RUNNER_LOST = "runner_lost"  # the runner process ended without reporting an outcome
     WORKER_LOST = "worker_lost"  # the agent's lease expired
     WORKER_STOPPED = "worker_stopped"  # the agent stopped it: shut down, drained or cut off
+    PREEMPTED = "preempted"  # it made room for a job that comes before it
     WORKER_DISK_FULL = "worker_disk_full"  # no room or no inodes on a disk of the worker
     WORKER_DISK_FAILED = "worker_disk_failed"  # a disk of the worker is read-only or has errors
     WORKER_LIMIT = "worker_limit"  # no file descriptors, processes or threads left on the worker
@@ -129,6 +130,7 @@ POLICIES: Mapping[Reason, Policy] = {
     Reason.RUNNER_LOST: Policy.RETRY_HERE,
     Reason.WORKER_LOST: Policy.RETRY_HERE,
     Reason.WORKER_STOPPED: Policy.RETRY_HERE,
+    Reason.PREEMPTED: Policy.RETRY_HERE,
     Reason.WORKER_DISK_FULL: Policy.RETRY_ON_ANOTHER,
     Reason.WORKER_DISK_FAILED: Policy.RETRY_ON_ANOTHER,
     Reason.WORKER_LIMIT: Policy.RETRY_ON_ANOTHER,
@@ -149,8 +151,8 @@ INFRASTRUCTURE: FrozenSet[Reason] = frozenset(
 )
 
 # Losses that count up to that limit. An agent stops an attempt when somebody shuts it down or
-# drains it, or when it cannot reach the service: the job is never the cause.
-COUNTED: FrozenSet[Reason] = INFRASTRUCTURE - {Reason.WORKER_STOPPED}
+# drains it, when it cannot reach the service, or for another job: the job is never the cause.
+COUNTED: FrozenSet[Reason] = INFRASTRUCTURE - {Reason.WORKER_STOPPED, Reason.PREEMPTED}
 
 # The user asked to stop. A job that was paused is over only if it is cancelled, too.
 STOPPED: FrozenSet[Reason] = frozenset({Reason.CANCELLED_BY_USER, Reason.PAUSED_BY_USER})
@@ -199,6 +201,14 @@ def _transitions() -> Dict[JobState, FrozenSet[JobState]]:
 
 
 TRANSITIONS: Mapping[JobState, FrozenSet[JobState]] = _transitions()
+
+# The states in which these requests change a job.
+CANCELLABLE: FrozenSet[JobState] = frozenset(JobState) - TERMINAL - {JobState.CANCELLING}
+PAUSABLE: FrozenSet[JobState] = frozenset(
+    before
+    for before, after in TRANSITIONS.items()
+    if after & {JobState.PAUSED, JobState.PAUSING} and before is not JobState.PAUSING
+)
 
 # A retry queues a failed job again, or blocks it while it waits for other jobs; and it blocks those
 # again that were cancelled because of the failure. Such a job can be retried itself later.
