@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import List, Optional
 
 # Folders of a checkout that contain packages, in addition to its root.
-PACKAGE_FOLDERS = ("core", "emulator", "ops", "worker", "service")
+PACKAGE_FOLDERS = ("core", "emulator", "ipu-tensorflow-emulator", "ops", "worker", "service")
 
 _FOLDER = Path(__file__).resolve().parents[1]
 

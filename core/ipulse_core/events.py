@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass
-from typing import Any, ClassVar, Dict, Literal, Optional, Union
+from typing import Any, ClassVar, Dict, Literal, Mapping, Optional, Union
 
 from ipulse_core.limits import MAX_INTEGER, MAX_TEXT, PRINTABLE
 
@@ -40,6 +40,15 @@ Role = Literal[
     "checkpoint",
 ]
 FILE_NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$"
+
+
+def metric_scope(metric: Mapping[str, Any]) -> Scope:
+    """Returns what a metric event of any release describes.
+
+    0.1 stored no scope; only its epochs had metrics of the test samples.
+    """
+    known: Optional[Scope] = metric.get("scope")
+    return known or ("epoch" if "test_loss" in metric["values"] else "step")
 
 
 class WireObject:

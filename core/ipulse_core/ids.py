@@ -7,10 +7,11 @@ import secrets
 
 DIGITS = 24
 ARTIFACT, ATTEMPT, JOB, SWEEP, UPLOAD = "art", "att", "job", "swp", "upl"
+MESSAGE, WEBHOOK, RESERVATION = "msg", "whk", "rsv"
 
 _IDS = {
     kind: re.compile(f"{kind}_[0-9a-f]{{{DIGITS}}}")
-    for kind in (ARTIFACT, ATTEMPT, JOB, SWEEP, UPLOAD)
+    for kind in (ARTIFACT, ATTEMPT, JOB, MESSAGE, RESERVATION, SWEEP, UPLOAD, WEBHOOK)
 }
 
 # For schemas.

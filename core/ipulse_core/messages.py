@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from typing import Dict
 
+from ipulse_core.registry.kinds import DEVICES
 from ipulse_core.version import version
 
 BROKER_SCHEMES = ("redis", "rediss", "redis+socket")  # of broker URLs
@@ -19,8 +20,8 @@ TASK = "ipulse.look_at_job"  # the only task that agents accept; its argument is
 # 1 to 4: agents of 0.1; 5: uploads with HEAD and PATCH; 6: registrations with host, IPUs and data
 # sets, claims without a job; 7: the request to finish a job early, start files and ops of claims;
 # 8: registrations with capabilities and reasons of quarantines, ends with what the worker lacked,
-# claims with a fencing token of the agent
-PROTOCOL = 8
+# claims with a fencing token of the agent; 9: claims with the versions of specs that the agent runs
+PROTOCOL = 9
 OLDEST_PROTOCOL = 5  # the oldest that this service accepts
 PROTOCOL_HEADER = "IPUlse-Protocol"
 FENCE_HEADER = "IPUlse-Fence"  # the fencing token of an attempt
@@ -33,7 +34,7 @@ MANIFEST_BYTES = 2**16  # a larger manifest is uploaded by itself, before the at
 MAX_DATA_SETS = 2_000  # that a registration lists; an agent with more lists none
 
 MIN_TOKEN_LENGTH = 32  # characters; what `ipulse up` writes is longer
-DEVICE_KINDS = ("cpu", "emulator", "ipu")  # that a runner of this version can use
+DEVICE_KINDS = tuple(DEVICES)  # that a runner of this version can use
 # The id of a job, an attempt, an artifact or a token. It is safe as a file name and in a URL.
 ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,127}")
 

@@ -12,6 +12,8 @@ SMALLER_IS_BETTER = (
     "dropped",
     "dead",
     "saturated",
+    "energy",
+    "synops",
 )
 
 

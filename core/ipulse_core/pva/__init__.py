@@ -1,9 +1,9 @@
 """Reads the profile of a Poplar program with the names of Graphcore's libpva.
 
-Scripts that were written for `import pva` run with `from ipulse_core import pva`. `openReport`
-reads the JSON profile that the emulator writes; the SDK's own `pva` opens a file of the SDK.
-Attributes have libpva's names where libpva documents one, so they are in camelCase.
-docs/reference/profile.md describes the profile.
+The package poplar-emulator brings a module `pva` with these names, for scripts that were written
+for libpva. `openReport` reads the JSON profile that the emulator writes; the SDK's own `pva` opens
+a file of the SDK. Attributes have libpva's names where libpva documents one, so they are in
+camelCase. docs/reference/profile.md describes the profile.
 """
 
 from ipulse_core.pva.compilation import CompilationReport as CompilationReport

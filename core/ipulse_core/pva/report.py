@@ -80,9 +80,17 @@ def open_report(path: Union[str, PathLike[str]], debug: str = "") -> Any:
     return Report(document)
 
 
+def sdk_module() -> Any:
+    """Return the `pva` of a Poplar SDK. Raises ImportError if none is enabled."""
+    found = importlib.import_module("pva")
+    if getattr(found, "Report", None) is Report:
+        raise ImportError("the module pva that is installed is the emulator's")
+    return found
+
+
 def _open_with_sdk(path: str, debug: str) -> Any:
     try:
-        pva = importlib.import_module("pva")
+        pva = sdk_module()
     except ImportError as error:
         detail = (
             f"{path}: not a JSON profile; if it is a report of the Poplar SDK, its Python module "

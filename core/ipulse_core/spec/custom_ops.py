@@ -77,7 +77,7 @@ def network_problems(manifests: Mapping[str, OpManifest], spec: Any) -> List[Pro
             pointer = f"/network/layers/{index}{problem.pointer}"
             problems.append(Problem(pointer, problem.code, problem.detail))
     if not problems and not _is_trained(manifests, spec.network):
-        detail = "no weights are left to train: at least one layer needs trainable: true"
+        detail = "no weights are left to train: leave out `trained: false` of one layer"
         problems.append(Problem("/network/layers", "inconsistent", detail))
     return problems
 

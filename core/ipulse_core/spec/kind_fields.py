@@ -4,29 +4,34 @@ from __future__ import annotations
 
 from typing import Any, Dict
 
+from ipulse_core.neurons.constants import ROWS
+
 # The behaviour of a kind without the field. Fields that a kind has are in every spec (`upgrade`).
 _OTHERS: Dict[str, Any] = {
     # Layers.
-    "adaptation": None,
+    **{row.path[0]: None for row in ROWS if row.is_optional},
+    "bias": False,
     "capacity": None,
     "decay": 0.0,
     "delays": None,
     "dropout": 0.0,
+    "gate": None,
     "neuron": None,
     "neurons": None,
-    "policy": None,
+    "policy": "index",
     "pool": None,
     "quantisation": None,
     "recurrent": False,
     "residual": (),
-    "second_threshold": None,
     "standardised": False,
-    "synapse_decay": None,
     "threshold": None,
+    "trainable": True,
     # Devices.
     "ipus": 1,
     "memory": "slots",
+    "split": None,
     "states_dtype": "float32",
+    "steps_per_execution": 1,
     "stochastic_rounding": False,
     "training": "host",
     "weights_dtype": "float32",

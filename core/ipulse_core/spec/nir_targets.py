@@ -8,8 +8,11 @@ from __future__ import annotations
 
 from typing import Any, Iterable, Iterator, List, Mapping, Optional, Tuple
 
+from ipulse_core.spec.composed_layers import runs_composed
+from ipulse_core.spec.conv_layers import conv_layers, is_conv
 from ipulse_core.spec.derived_values import input_delays
 from ipulse_core.spec.kind_fields import field_of
+from ipulse_core.spec.part_layers import part_layers
 
 # The name of each target in messages.
 SIMULATORS = {
@@ -18,6 +21,7 @@ SIMULATORS = {
     "snntorch": "snnTorch",
     "spikingjelly": "SpikingJelly",
     "sinabs": "Sinabs",
+    "rockpool": "Rockpool",
 }
 # The resets that each runs: NIR with additional nodes, Norse by an argument.
 _RESETS = {
@@ -26,10 +30,13 @@ _RESETS = {
     "snntorch": ("zero",),
     "spikingjelly": ("zero",),
     "sinabs": ("subtract",),
+    "rockpool": ("subtract",),
 }
 # Parts of the metadata of files, by which they are imported again.
 EULER_DECAY = "decay = 1 - dt / tau"
 UNSCALED_INPUT = "v = decay * v + I"
+# Targets that spike as often in a step as the membrane has thresholds.
+MULTIPLE_SPIKES = ("sinabs", "rockpool")
 SUBTRACTED = "v_threshold is subtracted from v"
 NO_ADAPTATION = "NIR has no neurons with thresholds that rise at each spike"
 # NIR delays all spikes of a neuron alike: delays of synapses take a matrix for each delay.
@@ -67,10 +74,19 @@ def losses(
     return list(_losses(network, target, trained or {}))
 
 
+def nir_targets(spec: Any) -> List[str]:
+    """Lists the targets that can run a spec's network, apart from what its training decides."""
+    network = spec.network
+    if part_layers(network) or (conv_layers(network) and runs_composed(spec)):
+        return []
+    return [target for target in SIMULATORS if not losses(network, target)]
+
+
 def _losses(network: Any, target: str, trained: Mapping[str, Any]) -> Iterator[Tuple[str, str]]:
     name = SIMULATORS[target]
     if network.reset not in _RESETS[target]:
-        does = "subtracts the threshold from v" if target == "sinabs" else "sets v to 0"
+        subtracts = _RESETS[target] == ("subtract",)
+        does = "subtracts the threshold from v" if subtracts else "sets v to 0"
         yield (
             "/network/reset",
             f"the reset: {name} {does} after a spike, and this network's reset is {network.reset}",
@@ -103,6 +119,10 @@ def _losses(network: Any, target: str, trained: Mapping[str, Any]) -> Iterator[T
                     f"{pointer}/{field}",
                     f"that neurons of {place} differ in {field}: {name} has one for a layer",
                 )
+        if target == "rockpool" and is_conv(layer):
+            yield pointer, f"the convolution {place}: Rockpool reads none from NIR"
+        if target == "rockpool" and index == hidden and layer.kind == "leaky":
+            yield f"{pointer}/kind", "the leaky readout: Rockpool reads no LI of NIR; let it spike"
         if field_of(layer, "delays") is not None:
             reason = delays_left_out(network)
             if reason is None and target != "generic":

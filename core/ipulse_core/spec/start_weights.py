@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Any, Dict, List, Mapping, Optional, Tuple
 
+from ipulse_core.neurons.constants import BY_NAME, TRAINED
 from ipulse_core.spec.conv_layers import (
     conv_geometries,
     conv_layers,
@@ -21,25 +22,28 @@ from ipulse_core.spec.kind_fields import field_of
 from ipulse_core.spec.part_layers import has_own_neurons
 
 Shape = Tuple[int, ...]
-# Constants of neurons, which can be trained.
-CONSTANTS = (
-    *("decay", "threshold", "synapse_decay"),
-    *("adaptation_decay", "adaptation_strength"),
-)
+CONSTANTS = TRAINED  # of neurons, which can be trained
 DELAYS = "_delays"  # ending of the delays of a layer's connections
 # Endings of arrays that repeat quantised weights.
 INTEGERS, SCALE = "_integers", "_scale"
-_ADAPTATION = "adaptation_"
 # Between the names of a layer and of a parameter of its neurons' equations.
 PARAMETER = "_parameter_"
 
 
 def constant_of(layer: Any, name: str) -> Any:
     """Returns a constant of a layer of a spec by its name in CONSTANTS; None if it has none."""
-    if name.startswith(_ADAPTATION):
-        adaptation = field_of(layer, "adaptation")
-        return getattr(adaptation, name[len(_ADAPTATION) :], None)
-    return getattr(layer, name, None)
+    found = layer
+    for field in BY_NAME[name].path:
+        found = getattr(found, field, None)
+    return found
+
+
+def trained_constants(network: Any, layer: Any) -> List[str]:
+    """Returns the names of the constants of a layer that are trained, in the order of CONSTANTS."""
+    trained = [name for name in CONSTANTS if name in network.trainable]
+    if has_own_neurons(layer):
+        return []
+    return [name for name in trained if constant_of(layer, name) is not None]
 
 
 def layer_names(network: Any) -> List[str]:
@@ -79,6 +83,8 @@ def start_shapes(spec: Any, of_ops: Mapping[int, Mapping[str, Shape]] = {}) -> D
         shapes[name] = geometry.weights
         if layer.bias:
             shapes[f"{name}_bias"] = (geometry.filters,)
+        for constant in trained_constants(network, layer):
+            shapes[f"{name}_{constant}"] = (geometry.filters,)
         shapes.update(_parameter_shapes(name, layer, geometry.filters))
     senders = senders_to_dense(spec)
     names = layer_names(network)[len(geometries) :]
@@ -99,9 +105,8 @@ def start_shapes(spec: Any, of_ops: Mapping[int, Mapping[str, Shape]] = {}) -> D
         delays = field_of(layer, "delays")
         if delays is not None:
             shapes[f"{name}{DELAYS}"] = (senders, neurons)[: 2 if delays.per == "synapse" else 1]
-        for constant in CONSTANTS:
-            if constant in network.trainable and constant_of(layer, constant) is not None:
-                shapes[f"{name}_{constant}"] = (neurons,)
+        for constant in trained_constants(network, layer):
+            shapes[f"{name}_{constant}"] = (neurons,)
         senders = neurons
     return shapes
 
@@ -159,7 +164,7 @@ def mismatches(ours: Mapping[str, Shape], theirs: Mapping[str, Shape]) -> List[s
             if is_parameter(name):
                 trains = ": a neuron has it if the parameter is in its equations and is trainable"
             elif is_constant(name):
-                trains = ": list it in network.trainable"
+                trains = ": list it in network.trained_constants"
             found.append(f"the network has no {name}{trains}")
     return found
 

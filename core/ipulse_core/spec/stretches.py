@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Dict, List, Sequence, Tuple, Union
 
+from ipulse_core.spec.composed_layers import is_composed
 from ipulse_core.spec.conv_layers import conv_layers, is_conv, senders_of
 from ipulse_core.spec.custom_ops import is_op
 from ipulse_core.spec.derived_values import input_delays
+from ipulse_core.spec.kind_fields import field_of
 from ipulse_core.spec.neuron_packages import has_package
 from ipulse_core.spec.part_layers import has_equations, is_part, part_layers
 
@@ -23,6 +25,9 @@ class Stretch:
     is_equations: bool = False
     is_conv: bool = False
     is_package: bool = False  # its neurons are of a package
+    delay: int = 0  # steps that spikes take to its first layer
+    residual: Tuple[int, ...] = ()  # further layers, from 1, that send to its first layer
+    dropout: float = 0.0  # of a layer that is no dense LIF layer
 
     @property
     def names(self) -> Dict[str, str]:
@@ -41,20 +46,6 @@ def runs_in_parts(network: Any) -> bool:
     return bool(part_layers(network) or conv_layers(network))
 
 
-def delays_to(stretches: Sequence[Stretch], delays: Sequence[int]) -> List[int]:
-    """Returns the steps that spikes take to the first layer of each part.
-
-    Args:
-        stretches: the parts of a network in order.
-        delays: to each hidden layer and the readout.
-    """
-    first, found = 0, []
-    for stretch in stretches:
-        found.append(delays[first])
-        first += len(stretch.layers)
-    return found
-
-
 def delay_within(network: Any, indices: Sequence[int]) -> Union[int, Tuple[int, ...]]:
     """Returns the delay between successive layers, or those to each if one has a delay of its own.
 
@@ -67,26 +58,34 @@ def delay_within(network: Any, indices: Sequence[int]) -> Union[int, Tuple[int, 
         delay: int = network.delay
         return delay
     delays = input_delays(network)
-    entering = 0 if part_layers(network) else delays[indices[0]]
+    entering = 0 if is_composed(network) else delays[indices[0]]
     return (entering, *(delays[index] for index in indices[1:]))
 
 
 def stretches_of(spec: Any) -> List[Stretch]:
     """Return the parts of a network in order; dense layers of LIF neurons alone are one."""
-    senders = senders_of(spec)
+    network, senders = spec.network, senders_of(spec)
+    delays, layers = input_delays(network), [*network.layers, network.readout]
     found: List[Stretch] = []
     current: List[int] = []
 
+    def entering(first: int) -> Dict[str, Any]:
+        return {"delay": delays[first], "residual": tuple(field_of(layers[first], "residual"))}
+
     def end(has_readout: bool) -> None:
         if current or has_readout:
-            first = current[0] if current else len(spec.network.layers)
-            found.append(Stretch(tuple(current), senders[first], False, has_readout))
+            first = current[0] if current else len(network.layers)
+            found.append(
+                Stretch(tuple(current), senders[first], False, has_readout, **entering(first))
+            )
             current.clear()
 
-    for index, layer in enumerate(spec.network.layers):
+    for index, layer in enumerate(network.layers):
         if is_part(layer) or is_conv(layer):
             end(has_readout=False)
-            kinds = {
+            kinds: Dict[str, Any] = {
+                **entering(index),
+                "dropout": field_of(layer, "dropout"),
                 "is_equations": has_equations(layer),
                 "is_conv": is_conv(layer),
                 "is_package": has_package(layer),

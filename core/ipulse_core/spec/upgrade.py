@@ -1,5 +1,7 @@
 """Raises specs of earlier releases to the present form, as plain data.
 
+The present form is that of version 1: `ipulse_core.registry.versions` lowers version 2 to it.
+
 A stored spec stays as it was submitted. Who reads it raises it first, so that no reader needs to
 know what the absence of a field means. The fields and their defaults are in `parts.json`, which
 `ipulse.spec.part_table` writes from the models.
@@ -7,13 +9,14 @@ know what the absence of a field means. The fields and their defaults are in `pa
 
 from __future__ import annotations
 
+import hashlib
 import json
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Dict, List
 
 from ipulse_core.errors import InvalidSpec, Problem
-from ipulse_core.strict_json import escape
+from ipulse_core.strict_json import dumps, escape
 
 _LATER = "a later version of IPUlse may have it: update this one"
 _SCALARS = (str, int, float)
@@ -71,6 +74,30 @@ def chosen(document: Dict[str, Any]) -> Dict[str, Any]:
     return found
 
 
+def spec_key(document: Dict[str, Any]) -> str:
+    """Returns the SHA-256, in hexadecimal digits, of what `chosen` returns.
+
+    Checkpoints hold it, so that an attempt takes only those of its own spec.
+    """
+    # A layer's name changes nothing, and agents of earlier releases get none.
+    return hashlib.sha256(dumps(chosen(without_names(document))).encode()).hexdigest()
+
+
+def without_names(document: Dict[str, Any]) -> Dict[str, Any]:
+    """Returns a spec in the flat form without the names of its layers, as agents know it."""
+    network = document.get("network")
+    if not network:  # a program
+        return document
+    found = {**network, "layers": list(map(_unnamed, network["layers"]))}
+    if "readout" in network:
+        found["readout"] = _unnamed(network["readout"])
+    return {**document, "network": found}
+
+
+def _unnamed(layer: Dict[str, Any]) -> Dict[str, Any]:
+    return {name: value for name, value in layer.items() if name != "name"}
+
+
 @lru_cache(maxsize=None)
 def _table() -> Dict[str, Any]:
     text = Path(__file__).with_name("parts.json").read_text(encoding="utf-8")
@@ -102,6 +129,8 @@ def _raised(value: Any, part: Any, pointer: str, problems: List[Problem]) -> Any
         if name not in value and "default" not in facts:
             problems.append(Problem(place, "missing", "this field is required"))
             continue
+        if value.get(name) is None and "is_left_out" in facts:
+            continue
         found = value.get(name, facts.get("default"))
         if "part" in facts:
             found = _raised(found, facts["part"], place, problems)
@@ -131,6 +160,8 @@ def _chosen(value: Any, part: Any) -> Any:
         return value
     kept = {}
     for name, facts in _fields_of(value, part).items():
+        if value.get(name) is None and "is_left_out" in facts:
+            continue
         found = _chosen(value[name], facts["part"]) if "part" in facts else value[name]
         # In Python 1 is equal to 1.0 and to true. A part's default is written without its own.
         is_default = "default" in facts and _is_same(found, facts["default"])

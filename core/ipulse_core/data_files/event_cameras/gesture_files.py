@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import re
+from itertools import takewhile
 from pathlib import Path
 from typing import Iterator, List, NamedTuple, Sequence, Tuple
 
@@ -28,8 +29,10 @@ HINT = (
 
 
 def names_in(listed: Path) -> List[str]:
-    """Return the names in a list of recordings."""
-    names = _text(listed).split()
+    """Return the names in a list of recordings; a word that begins with # begins a comment."""
+    names: List[str] = []
+    for line in _text(listed).splitlines():
+        names += takewhile(lambda word: not word.startswith("#"), line.split())
     for number, name in enumerate(names):
         if name in names[:number]:
             raise DataInvalid(

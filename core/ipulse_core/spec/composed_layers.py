@@ -1,0 +1,72 @@
+"""Convolutions of LIF neurons that run as two ops: connections and neurons.
+
+The arguments are parts of `ipulse.spec.ExperimentSpec` or of the document that the runner reads.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ipulse_core.neurons.constants import ROWS
+from ipulse_core.spec.conv_layers import conv_layers, is_conv
+from ipulse_core.spec.kind_fields import field_of
+from ipulse_core.spec.part_layers import has_own_neurons, part_layers
+from ipulse_core.spec.start_weights import constant_of, trained_constants
+
+NOT_IN_NIR = (
+    "convolutions with dropout, residual additions, trained constants, constants by filter, "
+    "synapses, adaptive thresholds, capacities or truncated gradients"
+)
+
+
+def has_composed_neurons(network: Any, layer: Any) -> bool:
+    """Returns whether a layer is a convolution with constants that its own kernel has not.
+
+    These are constants that are trained or differ by filter, synapses and adaptive thresholds, and
+    besides a capacity.
+    """
+    if not is_conv(layer) or has_own_neurons(layer):
+        return False
+    if field_of(layer, "capacity") is not None:
+        return True
+    return bool(trained_constants(network, layer)) or has_constants_of_filters(layer)
+
+
+def has_constants_of_filters(layer: Any) -> bool:
+    """Returns whether a convolution has constants by filter, synapses or adaptive thresholds."""
+    values = [constant_of(layer, row.name) for row in ROWS]
+    optional = [constant_of(layer, row.name) for row in ROWS if row.is_optional and row.is_trained]
+    has_optional = any(value is not None for value in optional)
+    return has_optional or any(isinstance(value, tuple) for value in values)
+
+
+def is_composed(network: Any) -> bool:
+    """Returns whether the layers of a network run one part after the other.
+
+    Other networks with convolutions have dense LIF layers behind them, without spikes of
+    convolutions that are added or ignored.
+    """
+    if part_layers(network):
+        return True
+    convolutions = conv_layers(network)
+    if any(has_composed_neurons(network, layer) for layer in convolutions):
+        return True
+    behind = [*network.layers[len(convolutions) :], network.readout]
+    added = [number for layer in behind for number in field_of(layer, "residual")]
+    return any(number <= len(convolutions) for number in added if convolutions) or any(
+        field_of(layer, "dropout") or field_of(layer, "residual") for layer in convolutions
+    )
+
+
+def is_composed_convolution(spec: Any, layer: Any) -> bool:
+    """Returns whether a layer of a spec is a convolution of LIF neurons that runs as two ops."""
+    if not is_conv(layer) or has_own_neurons(layer):
+        return False
+    is_cut = spec.training.truncate_steps is not None
+    return is_cut or has_composed_neurons(spec.network, layer)
+
+
+def runs_composed(spec: Any) -> bool:
+    """Returns whether the layers of a spec's network run one part after the other."""
+    layers = spec.network.layers
+    return is_composed(spec.network) or any(is_composed_convolution(spec, each) for each in layers)
