@@ -6,6 +6,7 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from types import UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
@@ -13,13 +14,17 @@ from pydantic.fields import FieldInfo
 from pydantic_core import to_jsonable_python
 
 from ipulse.models import MAX_KEY, MAX_TEXT, PRINTABLE, StrictModel
-from ipulse.spec import ExperimentSpec, PoplarProgramSpec
+from ipulse.spec import CodeSpec, ExperimentSpec, PoplarProgramSpec, ScriptSpec, version_2
 from ipulse_core.limits import TRIMMED
+from ipulse_core.registry.versions import NEWEST
 
 
 @dataclass(frozen=True)
 class FieldRow:
-    """One field of a section, in words; `unit` and `limits` may be empty."""
+    """One field of a section, in words; `unit` and `limits` may be empty.
+
+    usual: whether most networks set it.
+    """
 
     name: str
     type: str
@@ -27,6 +32,7 @@ class FieldRow:
     limits: str
     unit: str
     meaning: str
+    usual: bool = False
 
 
 @dataclass(frozen=True)
@@ -34,7 +40,7 @@ class Section:
     """The fields at one place of a spec, for one kind where several are possible.
 
     path: the place, such as `network.layers[]`; empty for the document of an experiment, `program`
-    for that of a Poplar program.
+    for that of a Poplar program, `script` for that of a script.
     """
 
     title: str
@@ -43,11 +49,13 @@ class Section:
     fields: tuple[FieldRow, ...]
 
 
-def spec_sections() -> list[Section]:
-    """Returns the sections of an experiment, the document first."""
+@cache
+def spec_sections(version: int = NEWEST) -> tuple[Section, ...]:
+    """Returns the sections of an experiment in a version of the spec, the document first."""
+    root = version_2.experiment() if version == NEWEST else ExperimentSpec
     # Once each: several kinds of data have the same encodings, of layers the same neurons.
     tags: dict[tuple[str, type[StrictModel]], list[tuple[str, str]]] = {}
-    for path, model, tag, outer in _models(ExperimentSpec, ""):
+    for path, model, tag, outer in _models(root, ""):
         tags.setdefault((path, model), []).append((tag, outer))
     paths = [path for path, _ in tags]
     titles = {
@@ -60,17 +68,28 @@ def spec_sections() -> list[Section]:
         around = [outer for _, outer in tags[path, model]]
         more = f" in {_either(around)}" if title in shared else ""
         sections.append(_section(title + more, path, model))
-    return sections
+    return tuple(sections)
 
 
-def program_sections() -> list[Section]:
+@cache
+def program_sections() -> tuple[Section, ...]:
     """Returns the sections of a spec that runs a Poplar program, the document first."""
+    return _code_sections(PoplarProgramSpec, "program")
+
+
+@cache
+def script_sections() -> tuple[Section, ...]:
+    """Returns the sections of a spec that runs a script, the document first."""
+    return _code_sections(ScriptSpec, "script")
+
+
+def _code_sections(document: type[CodeSpec], name: str) -> tuple[Section, ...]:
     sections = []
-    for path, model, tag, _ in _models(PoplarProgramSpec, ""):
-        place = f"program.{path}".rstrip(".")
+    for path, model, tag, _ in _models(document, ""):
+        place = f"{name}.{path}".rstrip(".")
         title = _title(path and place, () if path else (tag,))
         sections.append(_section(title, place, model))
-    return sections
+    return tuple(sections)
 
 
 def _models(
@@ -123,14 +142,15 @@ def _section(title: str, path: str, model: type[StrictModel]) -> Section:
 
 
 def _row(name: str, field: FieldInfo) -> FieldRow:
-    extra = field.json_schema_extra
+    extra = field.json_schema_extra if isinstance(field.json_schema_extra, dict) else {}
     return FieldRow(
         name,
         _type(field.annotation),
         _default(field),
         ", ".join(dict.fromkeys(_limits(field.annotation, field.metadata))),
-        str(extra["unit"]) if isinstance(extra, dict) else "",
+        str(extra.get("unit", "")),
         str(field.description),
+        bool(extra.get("usual")),
     )
 
 
@@ -156,7 +176,11 @@ def _type(hint: Any) -> str:
 def _default(field: FieldInfo) -> str:
     if field.is_required():
         return "*required*"
+    if field.default_factory is not None:  # the value of a field that is absent
+        return "none"
     default = field.default
+    if isinstance(default, dict) and [*default] == ["kind"]:
+        return f"`{default['kind']}` with its defaults"
     if isinstance(default, StrictModel):
         tag = getattr(default, "kind", None)
         return f"`{tag}` with its defaults" if tag else "its defaults"

@@ -32,6 +32,13 @@ OTHERS = {
     ("service/ipulse_service/http/openapi.py", "kind"),
     ("service/ipulse_service/selftest/load.py", "metadata"),
     ("service/ipulse_service/selftest/testbed.py", "metadata"),
+    # An estimate of work for any kind of data, and counts in the lines that scripts print.
+    *(
+        ("service/ipulse_service/jobs/queue/work.py", name)
+        for name in ("classes", "samples", "samples_per_class", "steps")
+    ),
+    ("worker/ipulse_worker/runner/user_code/programs/script_output.py", "epochs"),
+    ("worker/ipulse_worker/runner/user_code/programs/script_output.py", "steps"),
     # Enumerations of Poplar's pva, and nodes of NIR.
     ("worker/ipulse_worker/runner/profile/pva_profile.py", "name"),
     ("worker/ipulse_worker/runner/results/nir_delays.py", "bias"),

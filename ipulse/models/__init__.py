@@ -23,6 +23,8 @@ from .fields import Text as Text
 from .fields import TextByKey as TextByKey
 from .fields import few as few
 from .fields import unit as unit
+from .messages import error_of as error_of
+from .messages import moved as moved
 from .messages import problems_of as problems_of
 from .unions import ByKind as ByKind
 from .unions import ByShape as ByShape

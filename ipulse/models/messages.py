@@ -6,7 +6,7 @@ A code is part of the HTTP API; a message is for people and may change.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from pydantic import ValidationError
@@ -89,10 +89,27 @@ def error_of(problems: Iterable[Problem], title: str, value: Any) -> ValidationE
     return ValidationError.from_exception_data(title, lines)
 
 
-def problems_of(errors: Iterable[ErrorDetails]) -> list[Problem]:
-    """Returns pydantic's errors as problems, at most MAX_PROBLEMS and one with the number left."""
+def moved(error: ValidationError, place: Callable[[str], str]) -> ValidationError:
+    """Returns an explained error with other places: `place` maps JSON pointers."""
+    lines = [
+        InitErrorDetails(
+            type=PydanticCustomError(line["type"], "{detail}", line["ctx"])
+            if "detail" in line.get("ctx", {})
+            else PydanticCustomError(_TOO_MANY, "{more} more", line.get("ctx", {})),
+            loc=_location(place("".join(f"/{escape(str(part))}" for part in line["loc"]))),
+            input=line["input"],
+        )
+        for line in error.errors(include_url=False)
+    ]
+    return ValidationError.from_exception_data(error.title, lines)
+
+
+def problems_of(errors: Iterable[ErrorDetails], more: int = 0) -> list[Problem]:
+    """Returns pydantic's errors as problems, at most MAX_PROBLEMS and one with the number left.
+
+    `more` is the number of further errors, which are only counted.
+    """
     problems: list[Problem] = []
-    more = 0
     for line in errors:
         if line["type"] == _TOO_MANY or len(problems) == MAX_PROBLEMS:
             more += line.get("ctx", {}).get("more", 1)

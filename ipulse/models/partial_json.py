@@ -33,7 +33,8 @@ def _document(model: BaseModel, whole: dict[str, Any], is_included: _Included) -
     return {
         name: _value(getattr(model, name), whole[name], is_included)
         for name in type(model).model_fields
-        if _is_tag(type(model), name) or is_included(model, name, whole[name])
+        # A field that is left out where it has no value is not in `whole`.
+        if name in whole and (_is_tag(type(model), name) or is_included(model, name, whole[name]))
     }
 
 

@@ -30,11 +30,13 @@ class ByKind:
         tag: The name of the field.
         is_named: Whether the JSON Schema names the tag as its discriminator, which makes generated
             clients require it. Without, a client may leave it out for the default.
+        read_also: Returns a model that members are read from, too, for the JSON Schema.
     """
 
     default: str | None = None
     tag: str = "kind"
     is_named: bool = True
+    read_also: Callable[[], type[BaseModel]] | None = None
 
     def __get_pydantic_core_schema__(
         self, source: Any, handler: GetCoreSchemaHandler
@@ -72,6 +74,10 @@ class ByKind:
         if not self.is_named:
             del document["discriminator"]
             document["oneOf"] = [{"$ref": place} for _, place in members]
+        if self.read_also is not None and handler.mode == "validation":
+            # Within a schema of its own, so that the model becomes a named definition.
+            also = core_schema.definitions_schema(self.read_also().__pydantic_core_schema__, [])
+            document["oneOf"].append(handler(also))
         return document
 
     def _problem_of(self, value: dict[Any, Any], kinds: tuple[str, ...]) -> Problem | None:
@@ -88,7 +94,7 @@ class ByKind:
 
 @dataclass(frozen=True)
 class ByShape:
-    """Selects the member by the JSON type of the value: an object, a list, or neither."""
+    """Selects the member by the JSON type of the value: an object, a list, text, or a number."""
 
     def __get_pydantic_core_schema__(
         self, source: Any, handler: GetCoreSchemaHandler
@@ -96,10 +102,15 @@ class ByShape:
         members = {_shape_of_type(member): member for member in get_args(source)}
         wanted = " or ".join(_name_of(member) for member in members.values())
         choices = {name: handler.generate_schema(member) for name, member in members.items()}
-        inner = core_schema.tagged_union_schema(choices, discriminator=_shape)
+
+        def shape(value: Any) -> str:
+            found = _shape(value)
+            return found if found != "text" or found in members else "scalar"
+
+        inner = core_schema.tagged_union_schema(choices, discriminator=shape)
 
         def select(value: Any, validate: Callable[[Any], Any]) -> Any:
-            if _shape(value) not in members:
+            if shape(value) not in members:
                 detail = f"must be {wanted}; got {shown(value)}"
                 raise error_of([Problem("", "wrong_type", detail)], "shape", value)
             return _without_tag(value, validate)
@@ -121,6 +132,8 @@ def _kind_of(member: Any, tag: str) -> str:
 def _shape(value: Any) -> str:
     if isinstance(value, (list, tuple)):
         return "list"
+    if isinstance(value, str):
+        return "text"
     return "object" if isinstance(value, (dict, BaseModel)) else "scalar"
 
 
@@ -128,6 +141,8 @@ def _shape_of_type(member: Any) -> str:
     if get_origin(_bare(member)) is tuple:
         return "list"
     bare = _bare(member)
+    if bare is str or (get_origin(bare) is Literal and isinstance(get_args(bare)[0], str)):
+        return "text"
     return "object" if isinstance(bare, type) and issubclass(bare, BaseModel) else "scalar"
 
 

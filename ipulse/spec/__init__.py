@@ -6,6 +6,7 @@ default is written out (`ipulse_core.spec.upgrade`), and the runner reads that. 
 and docs/reference/spec.md show these models.
 """
 
+from .code import CodeSpec, ProgramLimits
 from .data import Data
 from .data.digits import DigitsData
 from .data.encoding import Encoding, LinearLatency, LogLatency, PopulationCode, RateCode
@@ -29,7 +30,7 @@ from .data.shifts import Shifts
 from .device import ConnectionType, CPUDevice, Device, EmulatorDevice, IPUDevice, IPUs
 from .experiment import MAX_STATE, MAX_SYNAPSES, ExperimentSpec, parse_spec, spec_to_json
 from .export import ExportSpec, NirExportSpec
-from .job_spec import AnySpec, JobSpec, parse_job_spec
+from .job_spec import AnySpec, JobSpec, brief_json, parse_job_spec
 from .network.conv import (
     AveragePool1DSpec,
     AveragePoolSpec,
@@ -65,7 +66,8 @@ from .network.surrogate import (
     TableSpec,
 )
 from .profile import ProfileSpec
-from .program import PoplarProgramSpec, ProgramDevice, ProgramLimits
+from .program import PoplarProgramSpec, ProgramDevice
+from .script import ScriptData, ScriptDevice, ScriptLibrary, ScriptLimits, ScriptSpec
 from .training.optimizers import AdamSpec, AdamWSpec, GradientClipping, Optimizer, SGDSpec
 from .training.own_loss import EquationsLossSpec, LossParameterSpec, LossValueSpec
 from .training.regularisers import LowerBound, MembraneBound, Regulariser, UpperBound
@@ -84,6 +86,7 @@ __all__ = [
     "AveragePoolSpec",
     "BoxcarSpec",
     "CPUDevice",
+    "CodeSpec",
     "ConnectionType",
     "Conv1DSpec",
     "Conv2DSpec",
@@ -143,6 +146,11 @@ __all__ = [
     "SGDSpec",
     "SHDData",
     "SSCData",
+    "ScriptData",
+    "ScriptDevice",
+    "ScriptLibrary",
+    "ScriptLimits",
+    "ScriptSpec",
     "SecondThresholdRamp",
     "Shifts",
     "SpikeTargets",
@@ -155,6 +163,7 @@ __all__ = [
     "TrainingSpec",
     "UpperBound",
     "YinYangData",
+    "brief_json",
     "parse_job_spec",
     "parse_spec",
     "spec_to_json",

@@ -2,12 +2,12 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from ipulse.models import Field, LabelSelector, ListOf, StrictModel, Text, TextByKey, unit
 from ipulse_core.errors import Problem
 from ipulse_core.ipu import MK2_TILES
-from ipulse_core.limits import MAX_WHERE
+from ipulse_core.limits import DEFAULT_POOL, MAX_WHERE, POOL
 
 from . import poplar_options
 
@@ -34,6 +34,20 @@ Where = Annotated[
 ]
 
 
+PoolName = Annotated[
+    str,
+    Field(
+        pattern=POOL,
+        description="The pool of workers that runs the job; `ipulse pool list` shows all.",
+        examples=["lab"],
+    ),
+]
+
+
+# It is left out of resolved specs that do not ask for a pool: earlier releases do not know it.
+POOL_FIELD: Any = Field(default=DEFAULT_POOL, exclude_if=lambda value: bool(value == DEFAULT_POOL))
+
+
 class CPUDevice(StrictModel):
     """The C++ LIF kernels in TensorFlow."""
 
@@ -56,6 +70,7 @@ class CPUDevice(StrictModel):
         "gradient; recompute: only the spikes, from which the layers are computed again.",
     )
     where: Where = Field(default={})
+    pool: PoolName = POOL_FIELD
 
 
 class IPUs(StrictModel):
@@ -129,6 +144,7 @@ class IPUs(StrictModel):
         "the number of runs.",
     )
     where: Where = Field(default={})
+    pool: PoolName = POOL_FIELD
 
     def problems(self) -> Iterator[Problem]:
         """Yields a wrong number of IPUs, options that are not allowed, and rounding of float32."""

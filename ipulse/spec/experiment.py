@@ -7,9 +7,10 @@ from typing import Annotated, Any, Literal
 from pydantic import ConfigDict, model_validator
 from pydantic.config import JsonDict
 
-from ipulse.models import ByKind, ExactInteger, Field, StrictModel, TextByKey, validate
+from ipulse.models import ByKind, Field, StrictModel, TextByKey, validate
 from ipulse_core.errors import InvalidSpec, Problem
 from ipulse_core.limits import TRIMMED
+from ipulse_core.registry.refusals import problems as problems_of_registry
 from ipulse_core.spec.derived_values import (
     SPIKE_LOSSES,
     class_count,
@@ -19,25 +20,26 @@ from ipulse_core.spec.derived_values import (
 )
 from ipulse_core.spec.kind_fields import field_of
 from ipulse_core.spec.nir_targets import SIMULATORS, losses
-from ipulse_core.spec.part_layers import part_layers, part_name
 from ipulse_core.spec.upgrade import translated
 
 from .data import Data
 from .data.digits import DigitsData
-from .device import CPUDevice, Device, EmulatorDevice
+from .device import CPUDevice, Device
 from .export import ExportSpec
 from .fields import Seed
 from .network.network import NetworkSpec
 from .profile import ProfileSpec
-from .rules.convolutions import convolution_problems
 from .rules.data import regression_problems, silent_data_problems
-from .rules.delays import delay_problems
-from .rules.device_training import device_training_problems
-from .rules.on_ipus import problems_on_ipus
-from .rules.parts import part_problems
-from .rules.unsupported import quantisation_problems, truncation_problems
+from .rules.layers import (
+    composed_problems,
+    convolution_problems,
+    delay_problems,
+    equations_problems,
+    residual_problems,
+)
 from .sizes import layer_sizes, weight_count
 from .training.training import TrainingSpec
+from .versioned import Version, VersionedSpec
 
 MAX_SYNAPSES = 2**27  # weights of the whole network: 512 MiB in float32
 MAX_STATE = 2**31  # membrane values that one training step may compute: time * batch * neurons
@@ -53,12 +55,12 @@ _EXAMPLE: JsonDict = {
 }
 
 
-class ExperimentSpec(StrictModel):
+class ExperimentSpec(VersionedSpec):
     """One experiment: data, network, training and device, with a seed that fixes all of it."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [_EXAMPLE]})
 
-    version: Annotated[Literal[1], ExactInteger] = Field(description="Version of this schema.")
+    version: Version
     kind: Literal["training"] = Field(default="training", description="Training of a network.")
     network: NetworkSpec = Field(description="The network to train.")
     name: str = Field(
@@ -107,22 +109,19 @@ class ExperimentSpec(StrictModel):
         if misfits:  # the sizes of the layers behind are unknown
             yield from misfits
             return
-        yield from part_problems(self)
+        yield from equations_problems(self)
         yield from self._problems_of_size()
         yield from self._problems_of_readout()
         yield from silent_data_problems(self)
         yield from regression_problems(self)
-        yield from quantisation_problems(self)
+        yield from problems_of_registry(self)
+        yield from composed_problems(self)
+        yield from residual_problems(self)
         yield from delay_problems(self)
-        yield from truncation_problems(self)
         yield from self._problems_of_training()
         yield from self._problems_of_export()
         for problem in self.profile.problems_on(self.device):
             yield replace(problem, pointer=f"/profile{problem.pointer}")
-        if not isinstance(self.device, CPUDevice):
-            yield from problems_on_ipus(self, self.device)
-        if isinstance(self.device, EmulatorDevice) and self.device.training == "device":
-            yield from device_training_problems(self)
 
     def _problems_of_size(self) -> Iterator[Problem]:
         synapses = weight_count(self)
@@ -144,7 +143,10 @@ class ExperimentSpec(StrictModel):
         for problem in readout.problems_of_size(classes) if classes else ():
             yield replace(problem, pointer=f"/network/readout{problem.pointer}")
         if of_spikes and readout.kind != "spiking":
-            detail = "needs the readout's spikes: set network.readout.kind to spiking"
+            detail = (
+                "needs the readout's spikes: set network.readout.neuron.kind to lif, in version 1 "
+                "network.readout.kind to spiking"
+            )
             yield Problem("/training/loss", "inconsistent", detail)
         if not of_spikes and readout.kind == "spiking":
             detail = (
@@ -194,9 +196,6 @@ class ExperimentSpec(StrictModel):
             yield Problem("/training/early_stopping/metric", "inconsistent", detail)
 
     def _problems_of_export(self) -> Iterator[Problem]:
-        for index in range(len(self.export.nir) if part_layers(self.network) else 0):
-            detail = f"{part_name(self.network)} are not exported to NIR: remove it"
-            yield Problem(f"/export/nir/{index}", "unsupported", detail)
         for index, export in enumerate(self.export.nir):
             if export.on_loss == "refuse":
                 for pointer, loss in losses(self.network, export.target):

@@ -10,7 +10,7 @@ from ipulse_core.errors import Problem
 class NirExportSpec(StrictModel):
     """One NIR file, written as its reader needs it."""
 
-    target: Literal["generic", "norse", "snntorch", "spikingjelly", "sinabs"] = Field(
+    target: Literal["generic", "norse", "snntorch", "spikingjelly", "sinabs", "rockpool"] = Field(
         description="The simulator that will read network.TARGET.nir. generic: any that solves "
         "NIR's equations exactly.",
     )
@@ -25,7 +25,7 @@ class ExportSpec(StrictModel):
     """Files that are written besides the usual ones."""
 
     nir: ListOf[NirExportSpec] = Field(
-        default=(), max_length=5, description="NIR files for other simulators."
+        default=(), max_length=6, description="NIR files for other simulators."
     )
 
     def problems(self) -> Iterator[Problem]:

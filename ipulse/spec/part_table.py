@@ -48,12 +48,15 @@ def _add(model: type[BaseModel], parts: dict[str, dict[str, Any]]) -> str:
             facts = fields[name] = {}
             if not field.is_required():
                 facts["default"] = _plain(field.default)
+            if field.exclude_if is not None:
+                facts["is_left_out"] = True
             part = _part_of(field.annotation, field.metadata, parts)
             if part is not None:
                 facts["part"] = part
-            if choices := _choices(field.annotation):
+            numbers = set(_numbers(field.annotation))
+            if (choices := _choices(field.annotation)) and not numbers:
                 facts["choices"] = choices
-            if set(_numbers(field.annotation)) == {float}:
+            if numbers == {float}:
                 facts["is_float"] = True
     return model.__name__
 

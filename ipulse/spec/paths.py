@@ -3,6 +3,7 @@
 A path is a JSON pointer (/training/epochs) or names with dots and indices in brackets
 (network.layers[0].neurons). Its begin may be left out: `epochs` is training.epochs. It names a
 field of the document, else a field of data, network, training or device, else a field anywhere.
+The path of a field in the other version of a spec is accepted, too.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ from typing import Any
 from ipulse_core import strict_json
 from ipulse_core.errors import InvalidSpec, Problem
 
-from .field_tree import Tokens, fields_of
+from .field_tree import Tokens, fields_in_both, fields_of, in_version_of
+from .field_tree import pointer as pointer
 
 _FORM = "must look like training.epochs=5 or /network/layers/0/neurons=64"
 _NAME = r"[^.\[\]/]+"
@@ -41,11 +43,14 @@ def find_path(document: Any, path: str) -> Tokens:
     if len(tokens) > strict_json.MAX_DEPTH:
         raise refused("", "nested too deeply")
     if path.startswith("/"):
-        return tokens
-    known = list(fields_of(document))
+        return in_version_of(document, tokens)
+    both = list(fields_in_both(document))
+    known = [field for field, _ in both]
     if tokens[0] in document or (tokens[0],) in known:
-        return tokens
+        return in_version_of(document, tokens)
     matches = [field for field in known if field[-len(tokens) :] == tokens]
+    if not matches:
+        matches = [field for field, other in both if other[-len(tokens) :] == tokens]
     rest: Tokens = ()
     if not matches:  # a part that is not there yet: early_stopping.patience
         matches, rest = [field for field in known if field[-1] == tokens[0]], tokens[1:]
@@ -56,7 +61,7 @@ def find_path(document: Any, path: str) -> Tokens:
         shown = [dotted((*match, *rest)) for match in matches[:_LISTED]]
         more = f" or {len(matches) - _LISTED} more" if len(matches) > _LISTED else ""
         raise refused("", f"several fields end so: {' or '.join(shown)}{more}", "ambiguous")
-    return (*matches[0], *rest) if matches else tokens
+    return in_version_of(document, (*matches[0], *rest) if matches else tokens)
 
 
 def with_value(document: dict[str, Any], path: Sequence[str], value: Any) -> dict[str, Any]:
@@ -74,7 +79,8 @@ def with_near_names(document: Any, problem: Problem) -> Problem:
 
     Other problems are returned as they are.
     """
-    if problem.code != "unknown_field" or "did you mean" in problem.detail:
+    is_explained = "did you mean" in problem.detail or "in version 2" in problem.detail
+    if problem.code != "unknown_field" or is_explained:
         return problem
     wrong = problem.pointer.rpartition("/")[2]
     known = list(fields_of(document))
@@ -98,11 +104,6 @@ def exists(document: Any, path: Sequence[str]) -> bool:
         else:
             return False
     return True
-
-
-def pointer(path: Sequence[str]) -> str:
-    """Returns a path as a JSON pointer."""
-    return "".join(f"/{strict_json.escape(name)}" for name in path)
 
 
 def dotted(path: Sequence[str]) -> str:
@@ -132,7 +133,9 @@ def _replaced(node: Any, path: Sequence[str], at: int, new: Any) -> Any:
     if node is None and at:
         node = {}
     if isinstance(node, dict):
-        return {**node, name: _replaced(node.get(name, {}), path, at + 1, new)}
+        # A layer without connections has one that is dense.
+        usual: Any = [{}] if name == "connections" and path[0] == "network" else {}
+        return {**node, name: _replaced(node.get(name, usual), path, at + 1, new)}
     if not isinstance(node, list):
         raise refused(place, "this is neither an object nor a list: it has no parts")
     if not _INDEX.fullmatch(name) or int(name) >= len(node):

@@ -9,7 +9,6 @@ from ipulse_core.pva.figures import FIGURES
 
 from .device import CPUDevice, EmulatorDevice, IPUDevice
 
-_RUNS = ("ALWAYS", "ON_DEMAND")  # connection types with which a program runs
 _REPORTS = ("autoReport.all", "autoReport.outputExecutionProfile")
 
 
@@ -35,21 +34,10 @@ class ProfileSpec(StrictModel):
                 yield Problem(f"/gates/{index}", "invalid_condition", str(error))
 
     def problems_on(self, device: CPUDevice | EmulatorDevice | IPUDevice) -> Iterator[Problem]:
-        """Yields why the gates cannot be checked on the device."""
-        if not self.gates:
+        """Yields a missing report of the IPUs that the gates are compared with."""
+        if not self.gates or not isinstance(device, IPUDevice):
             return
-        if isinstance(device, CPUDevice):
-            detail = "cpu has no profile of tiles to compare with: use device.kind emulator or ipu"
-            yield Problem("/gates", "unsupported", detail)
-        elif device.connection_type not in _RUNS:
-            detail = (
-                f"nothing runs with device.connection_type {device.connection_type}: use "
-                f"{' or '.join(_RUNS)}"
-            )
-            yield Problem("/gates", "unsupported", detail)
-        elif device.kind == "ipu" and not any(
-            device.engine_options.get(name) == "true" for name in _REPORTS
-        ):
+        if not any(device.engine_options.get(name) == "true" for name in _REPORTS):
             detail = (
                 f'an IPU has a profile only with device.engine_options {{"{_REPORTS[0]}": "true"}}'
             )

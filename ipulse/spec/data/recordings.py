@@ -108,8 +108,6 @@ def _size_problems(data: NpzData | EventsData) -> Iterator[Problem]:
     if data.shape is not None and channels and prod(data.shape) != channels:
         detail = f"has {prod(data.shape):,} channels, and the data have {channels:,}"
         yield Problem("/shape", "inconsistent", detail)
-    if data.classes == 1:
-        yield Problem("/classes", "inconsistent", "1 is below the minimum of 2")
     if data.classes and field_of(data, "outputs"):
         yield Problem("/outputs", "inconsistent", "give either classes or outputs")
 

@@ -12,7 +12,7 @@ _TEMPLATE = """\
 # Check it:  ipulse validate {file}
 # Train it:  ipulse submit {file} --watch
 # Lines such as "# capacity: 64" are optional. All fields and limits:  ipulse spec fields
-version: 1
+version: 2
 name: {name}
 # Equal specs and seeds give equal results.
 seed: 0
@@ -22,18 +22,19 @@ network:
   # Hidden layers of spiking neurons, from the input to the readout.
   layers:
     - neurons: 128
-      # Fraction of the membrane that is left after one time step.
-      decay: 0.95
-      # Gradient flows only through neurons with a membrane above this value.
-      # second_threshold: 0.5
+      neuron:
+        # Fraction of the membrane that is left after one time step.
+        decay: 0.95
+        # Gradient flows only through neurons with a membrane above this value.
+        # second_threshold: 0.5
       # The most spikes that the layer sends in a time step; further ones are dropped and counted.
       # capacity: 64
-      # With true, the layer receives its own spikes of the previous time step.
-      # recurrent: true
+      # With a recurrent one, the layer also receives its own spikes of the previous time step.
+      # connections: [{{kind: dense}}, {{kind: recurrent}}]
     # Another layer:
     # - {{neurons: 64}}
-  # How the classes are read: leaky (membranes) or spiking (spike counts).
-  readout: {{kind: leaky, decay: 0.97}}
+  # How the classes are read: leaky neurons (their membranes) or lif (their spike counts).
+  readout: {{neuron: {{kind: leaky, decay: 0.97}}}}
   # The derivative that replaces that of the spike.
   surrogate: {{name: superspike, slope: 20}}
 

@@ -8,16 +8,29 @@ from ipulse_core.errors import Problem
 
 from .equations import GATE, Gate, NeuronSpec, wrong_lengths
 from .layers import (
-    MEMBRANE_DECAY,
-    SECOND_THRESHOLD,
-    THRESHOLD,
+    ADAPTATION,
+    AdaptationSpec,
+    Capacity,
     Delay,
+    Dropout,
     Gain,
     MembraneDecay,
+    NamedLayer,
+    PerNeuron,
+    Policy,
+    Residual,
     SecondThreshold,
+    Standardised,
+    SynapseDecay,
     Threshold,
+    added_field,
+    constant_field,
+    exceeds,
+    is_none,
+    policy_without_capacity,
+    wrong_constants,
 )
-from .quantisation import QUANTISATION, QuantisationSpec
+from .quantisation import Quantisation
 
 MAX_FILTERS = 4096
 Size = Annotated[int, Field(ge=1, le=1024)]
@@ -25,6 +38,15 @@ Sides = Annotated[
     Size | Annotated[ListOf[Size], Field(min_length=2, max_length=2)],
     ByShape(),
 ]
+_Named = Literal["valid", "same"]
+_Zeros = Annotated[int, Field(ge=0, le=1024)]
+Padding = Annotated[
+    _Named | _Zeros | Annotated[ListOf[_Zeros], Field(min_length=2, max_length=2)], ByShape()
+]
+_PADDING = (
+    "valid: the kernel stays within the input; same: zeros around the input, so that without "
+    "strides the output is as large; or zeros on both sides: "
+)
 
 
 class _Pool2D(StrictModel):
@@ -69,15 +91,10 @@ class AveragePool1DSpec(_Pool1D):
 Pool1D = Annotated[SumPool1DSpec | AveragePool1DSpec, ByKind(default="sum")]
 
 
-class _ConvLayer(StrictModel):
-    """Fields of every convolution. The neurons of a layer have the same constants."""
+class _ConvLayer(NamedLayer):
+    """Fields of every convolution. A constant is one number, or a list with one per filter."""
 
     filters: int = Field(ge=1, le=MAX_FILTERS, description="Channels of the output.")
-    padding: Literal["valid", "same"] = Field(
-        default="valid",
-        description="valid: the kernel stays within the input; same: zeros around the input, so "
-        "that without strides the output is as large.",
-    )
     groups: int = Field(
         default=1,
         ge=1,
@@ -85,27 +102,33 @@ class _ConvLayer(StrictModel):
         description="Groups of channels and filters that are convolved separately; must divide "
         "both.",
     )
-    decay: MembraneDecay = Field(default=0.95, description=MEMBRANE_DECAY)
-    gain: Gain = 10.0
+    decay: PerNeuron[MembraneDecay] = constant_field("decay")
+    gain: Gain = constant_field("gain")
     bias: bool = Field(default=False, description="Whether each filter learns a constant current.")
-    threshold: Threshold = Field(default=1.0, description=THRESHOLD)
-    second_threshold: SecondThreshold | None = Field(default=None, description=SECOND_THRESHOLD)
+    synapse_decay: PerNeuron[SynapseDecay] | None = constant_field(
+        "synapse_decay", exclude_if=is_none
+    )
+    threshold: PerNeuron[Threshold] = constant_field("threshold")
+    second_threshold: SecondThreshold | None = constant_field("second_threshold")
+    adaptation: AdaptationSpec | None = Field(
+        default=None, exclude_if=is_none, description=ADAPTATION
+    )
     trainable: bool = Field(
         default=True,
         description="Whether training changes the kernel and the bias; false: they keep their "
         "initial values.",
     )
-    standardised: bool = Field(
-        default=False,
-        description="Normalisation: whether the kernel of each filter is reduced to mean 0 and a "
-        "trained standard deviation. It begins as that of the initial kernel.",
-    )
-    quantisation: QuantisationSpec | None = Field(default=None, description=QUANTISATION)
+    capacity: Capacity = added_field(None)
+    policy: Policy = added_field("index")
+    standardised: Standardised = False
+    quantisation: Quantisation = None
+    dropout: Dropout = added_field(0.0)
+    residual: Residual = added_field(())
     delay: Delay = None
     neuron: NeuronSpec | None = Field(
         default=None,
         description="Equations of the neurons, which then have no decay, gain, threshold and "
-        "second_threshold; null: LIF neurons. A parameter per neuron has one value for each "
+        "other constants; null: LIF neurons. A parameter per neuron has one value for each "
         "filter.",
     )
     gate: Gate | None = Field(default=None, description=f"With equations: {GATE}", examples=[-0.5])
@@ -117,21 +140,21 @@ class _ConvLayer(StrictModel):
         elif self.gate is not None:
             detail = "is for neurons with equations: set second_threshold, or a neuron"
             yield Problem("/gate", "inconsistent", detail)
-        if self.second_threshold is not None and self.second_threshold > self.threshold:
+        yield from policy_without_capacity(self)
+        yield from wrong_constants(self, self.filters, "filters")
+        if self.second_threshold is not None and isinstance(self.threshold, tuple):
+            detail = "a second threshold needs one threshold for all filters: remove one of the two"
+            yield Problem("/second_threshold", "unsupported", detail)
+        elif exceeds(self.second_threshold, self.threshold):
             detail = "must not be above the layer's threshold"
             yield Problem("/second_threshold", "inconsistent", detail)
 
     def _problems_of_equations(self, neuron: NeuronSpec) -> Iterator[Problem]:
-        for name in ("decay", "gain", "threshold", "second_threshold"):
+        lif = ("decay", "gain", "synapse_decay", "threshold", "second_threshold", "adaptation")
+        for name in lif:
             if getattr(self, name) != type(self).model_fields[name].default:
                 detail = "is of LIF neurons, and this layer has equations: remove it"
                 yield Problem(f"/{name}", "inconsistent", detail)
-        if self.quantisation is not None:
-            detail = "the weights of neurons with equations are not quantised: remove it"
-            yield Problem("/quantisation", "unsupported", detail)
-        if self.standardised:
-            detail = "the weights of neurons with equations are not standardised: remove it"
-            yield Problem("/standardised", "unsupported", detail)
         values = (parameter.value for parameter in neuron.parameters)
         yield from wrong_lengths(values, self.filters, "filters")
 
@@ -143,6 +166,9 @@ class Conv2DSpec(_ConvLayer):
     kernel_size: Sides = Field(description="One number, or height and width.")
     strides: Sides = Field(
         default=1, description="Distance of neighbouring outputs: one number, or rows and columns."
+    )
+    padding: Padding = Field(
+        default="valid", description=f"{_PADDING}one number, or rows and columns.", examples=[1]
     )
     dilation_rate: Sides = Field(
         default=1,
@@ -157,6 +183,9 @@ class Conv1DSpec(_ConvLayer):
     kind: Literal["conv1d"] = Field(default="conv1d", description="Layer.")
     kernel_size: Size = Field(description="Taps of the kernel.")
     strides: Size = Field(default=1, description="Distance of neighbouring outputs.")
+    padding: Annotated[_Named | _Zeros, ByShape()] = Field(
+        default="valid", description=f"{_PADDING}a number.", examples=[1]
+    )
     dilation_rate: Size = Field(default=1, description="Distance of the kernel's taps.")
     pool: Pool1D | None = Field(default=None, description="Pool behind the neurons; null: none.")
 

@@ -15,7 +15,21 @@ from ipulse_core.equations.neuron import (
 from ipulse_core.equations.parser import MAX_LENGTH
 from ipulse_core.errors import Problem
 
-from .layers import Delay, Neurons, PerNeuron
+from .layers import (
+    Capacity,
+    Delay,
+    Dropout,
+    NamedLayer,
+    Neurons,
+    PerNeuron,
+    Policy,
+    Residual,
+    Standardised,
+    added_field,
+    policy_without_capacity,
+    too_many_slots,
+)
+from .quantisation import Quantisation
 
 Name = Annotated[str, Field(pattern=NAME, max_length=MAX_NAME)]
 Equation = Annotated[str, Field(min_length=1, max_length=MAX_LENGTH)]
@@ -95,7 +109,7 @@ class NeuronSpec(StrictModel):
             yield from error.problems
 
 
-class EquationsLayerSpec(StrictModel):
+class EquationsLayerSpec(NamedLayer):
     """A dense layer of neurons of your own: the input current of a neuron is I.
 
     The surrogate gradient of the network applies. Its reset and reset_gradient do not: they are in
@@ -121,12 +135,23 @@ class EquationsLayerSpec(StrictModel):
         description="Whether training changes the layer's weights, bias and trained parameters; "
         "false: they keep their initial values.",
     )
+    capacity: Capacity = added_field(None)
+    policy: Policy = added_field("index")
+    standardised: Standardised = added_field(False)
+    quantisation: Quantisation = added_field(None)
+    dropout: Dropout = added_field(0.0)
+    residual: Residual = added_field(())
     delay: Delay = None
 
     def problems(self) -> Iterator[Problem]:
         """Yields lists that have not one number per neuron."""
         values = (parameter.value for parameter in self.neuron.parameters)
         yield from wrong_lengths(values, self.neurons, "neurons")
+        yield from too_many_slots(self, self.neurons)
+        yield from policy_without_capacity(self)
+        if self.recurrent and self.capacity is not None:
+            detail = "a recurrent layer of equations sends all its spikes: remove one of the two"
+            yield Problem("/capacity", "unsupported", detail)
 
 
 def wrong_lengths(values: Iterable[object], number: int, what: str) -> Iterator[Problem]:

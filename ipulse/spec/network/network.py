@@ -1,18 +1,19 @@
 """The network of an experiment: LIF layers, a readout, and how they are simulated."""
 
 from collections.abc import Iterator, Sequence
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from ipulse.models import ByKind, Field, ListOf, StrictModel, few
 from ipulse_core.errors import Problem
-from ipulse_core.spec.conv_layers import conv_layers, is_conv
+from ipulse_core.neurons.constants import ROWS, TRAINED
+from ipulse_core.registry.layer_paths import layer_name
+from ipulse_core.registry.refusals import network_problems
 from ipulse_core.spec.custom_ops import MAX_OPS, indexed_ops, op_layers, op_names
 from ipulse_core.spec.derived_values import first_capacity, spiking_layers
 from ipulse_core.spec.kind_fields import field_of
-from ipulse_core.spec.part_layers import part_layers, part_name
 from ipulse_core.spec.start_weights import constant_of
 
-from .conv import Conv1DSpec, Conv2DSpec
+from .conv import Conv1DSpec, Conv2DSpec, ConvSpec
 from .equations import EquationsLayerSpec
 from .initial import InitialSpec
 from .layers import DelaySteps, LayerSpec, LeakyReadoutSpec, Readout
@@ -26,12 +27,12 @@ HiddenLayer = Annotated[
     ByKind(default="dense", is_named=False),
 ]
 
-# Constants that layers may lack, and the field that gives them.
-_OPTIONAL = {
-    "synapse_decay": "a synapse_decay",
-    "adaptation_decay": "an adaptation",
-    "adaptation_strength": "an adaptation",
-}
+# Constants that layers may lack and that can be trained.
+_OPTIONAL = tuple(row for row in ROWS if row.is_optional and row.is_trained)
+if TYPE_CHECKING:
+    TrainedConstant = str
+else:
+    TrainedConstant = Literal[TRAINED]
 
 
 class NetworkSpec(StrictModel):
@@ -67,11 +68,9 @@ class NetworkSpec(StrictModel):
         description="Steps that a spike takes from layer to layer; `delay` of a layer is another "
         "number for the spikes to it.",
     )
-    trainable: ListOf[
-        Literal["decay", "threshold", "synapse_decay", "adaptation_decay", "adaptation_strength"]
-    ] = Field(
+    trainable: ListOf[TrainedConstant] = Field(
         default=(),
-        max_length=5,
+        max_length=len(TRAINED),
         description="Constants that are trained with the weights, one number per neuron.",
     )
     initial: InitialSpec | None = Field(
@@ -89,7 +88,7 @@ class NetworkSpec(StrictModel):
     def problems(self) -> Iterator[Problem]:
         """Yields repeated or useless entries of trainable and resets that have no effect."""
         if not any(layer.trainable for layer in (*self.layers, self.readout)):
-            detail = "no layer is left to train: at least one needs trainable: true"
+            detail = "no layer is left to train: leave out `trained: false` of one"
             yield Problem("/layers", "inconsistent", detail)
         for index, name in enumerate(self.trainable):
             if name in self.trainable[:index]:
@@ -99,59 +98,35 @@ class NetworkSpec(StrictModel):
             decays = decay if isinstance(decay, tuple) else (decay,)
             if "decay" in self.trainable and 1.0 in decays:
                 place = f"/layers/{index}" if index < len(self.layers) else "/readout"
-                detail = "a decay of 1 cannot be trained: lower it, or remove decay from trainable"
+                detail = "a decay of 1 cannot be trained: lower it, or do not train decays"
                 yield Problem(f"{place}/decay", "inconsistent", detail)
-        yield from self._problems_of_convolutions()
+        yield from _name_problems(self)
         yield from _residual_problems(self)
-        yield from self._problems_of_parts()
+        yield from network_problems(self)
         yield from self._problems_of_ops()
-        for constant, field in _OPTIONAL.items():
-            layers = (*self.layers, self.readout)
+        for row in _OPTIONAL:
+            constant, layers = row.name, (*self.layers, self.readout)
             if constant in self.trainable and all(
                 constant_of(layer, constant) is None for layer in layers
             ):
                 yield Problem(
                     f"/trainable/{self.trainable.index(constant)}",
                     "inconsistent",
-                    f"no layer has {field} to train: set one",
+                    f"no layer has {_with_article(row.path[0])} to train: set one",
                 )
         unbounded = all(first_capacity(layer) is None for layer in spiking_layers(self))
         if self.reset_on == "emission" and unbounded:
             detail = "has no effect where no layer has a capacity: set a capacity or remove it"
             yield Problem("/reset_on", "inconsistent", detail)
+        for index, layer in enumerate(self.layers):
+            if not isinstance(layer, ConvSpec) or layer.neuron is not None:
+                continue
+            if self.reset_on == "emission" and layer.capacity is not None:
+                detail = "neurons of a convolution are reset on state: remove it or reset_on"
+                yield Problem(f"/layers/{index}/capacity", "unsupported", detail)
         if self.reset == "none" and self.reset_gradient != "mask":
             detail = "has no effect without a reset: remove it"
             yield Problem("/reset_gradient", "inconsistent", detail)
-
-    def _problems_of_convolutions(self) -> Iterator[Problem]:
-        """Yields convolutions behind dense layers, and constants that cannot be trained."""
-        dense = False
-        for index, layer in enumerate(self.layers):
-            if dense and is_conv(layer):
-                yield Problem(
-                    f"/layers/{index}/kind",
-                    "unsupported",
-                    "convolutions come before all dense layers, whose neurons are no image",
-                )
-            dense = dense or not is_conv(layer)
-        if conv_layers(self):
-            for index, name in enumerate(self.trainable):
-                detail = f"{name} cannot be trained in a network with convolutions: remove it"
-                yield Problem(f"/trainable/{index}", "unsupported", detail)
-
-    def _problems_of_parts(self) -> Iterator[Problem]:
-        """Yields what a network with custom ops or equations cannot have."""
-        if not part_layers(self):
-            return
-        parts = part_name(self)
-        for index, each in enumerate((*self.layers, self.readout)):
-            if field_of(each, "residual"):
-                place = f"/layers/{index}" if index < len(self.layers) else "/readout"
-                detail = f"spikes are not added in a network with {parts}: remove it"
-                yield Problem(f"{place}/residual", "unsupported", detail)
-        for index, name in enumerate(self.trainable):
-            detail = f"{name} cannot be trained in a network with {parts}: remove it"
-            yield Problem(f"/trainable/{index}", "unsupported", detail)
 
     def _problems_of_ops(self) -> Iterator[Problem]:
         """Yields what a network with custom ops cannot have."""
@@ -162,6 +137,23 @@ class NetworkSpec(StrictModel):
             if layer.op in names[MAX_OPS:]:
                 detail = f"a network has at most {MAX_OPS} different custom ops"
                 yield Problem(f"/layers/{index}/op", "out_of_range", detail)
+
+
+def _with_article(name: str) -> str:
+    return f"{'an' if name[0] in 'aeiou' else 'a'} {name}"
+
+
+def _name_problems(network: NetworkSpec) -> Iterator[Problem]:
+    """Yields names that another layer has, or that mean something else."""
+    taken = {"input"}
+    for index, layer in enumerate((*network.layers, network.readout)):
+        hidden = len(network.layers)
+        place = f"/layers/{index}" if index < hidden else "/readout"
+        name = layer_name(index, hidden, layer.name)
+        if name in taken or (name == "readout" and index < hidden):
+            detail = f"{name} names another part of the network: choose another name"
+            yield Problem(f"{place}/name", "inconsistent", detail)
+        taken.add(name)
 
 
 def _residual_problems(network: NetworkSpec) -> Iterator[Problem]:
@@ -186,14 +178,12 @@ def _misfits(
     pointer: str, number: int, previous: int, hidden: Sequence[HiddenLayer]
 ) -> Iterator[Problem]:
     """Yields what keeps the spikes of layer `number` from being added to those of `previous`."""
-    layers = hidden[number - 1 : previous]
-    dense = [layer for layer in layers if isinstance(layer, LayerSpec)]
-    if len(dense) < len(layers):
-        detail = "only spikes of dense layers are added, with only dense layers between them"
-        yield Problem(pointer, "unsupported", detail)
-    elif dense[0].neurons != dense[-1].neurons:
+    first, last = hidden[number - 1], hidden[previous - 1]
+    if isinstance(first, ConvSpec) or isinstance(last, ConvSpec):
+        return  # their sizes depend on the data
+    if first.neurons != last.neurons:
         detail = (
-            f"layer {number} has {dense[0].neurons:,} neurons and layer {previous} has "
-            f"{dense[-1].neurons:,}: spikes are added neuron by neuron"
+            f"layer {number} has {first.neurons:,} neurons and layer {previous} has "
+            f"{last.neurons:,}: spikes are added neuron by neuron"
         )
         yield Problem(pointer, "inconsistent", detail)

@@ -2,16 +2,16 @@
 
 from typing import Literal
 
-from ipulse.models import Field, ScalarByKey, StrictModel
+from ipulse.models import Field, ScalarByKey
 from ipulse_core.op_manifest.attributes import MAX_ATTRIBUTES
 from ipulse_core.spec.custom_ops import REFERENCE
 
-from .layers import Delay, Neurons
+from .layers import Delay, NamedLayer, Neurons, Residual, added_field
 
 _EXAMPLE = "pool_op@sha256:" + "0123456789abcdef" * 4
 
 
-class OpLayerSpec(StrictModel):
+class OpLayerSpec(NamedLayer):
     """A custom op that was pushed: it takes the spikes of the layer before and returns spikes.
 
     The op gets zeros and ones, behind a sum pool numbers of spikes, float32
@@ -37,4 +37,5 @@ class OpLayerSpec(StrictModel):
         default=True,
         description="Whether the weights that the op declares in its manifest are trained.",
     )
+    residual: Residual = added_field(())
     delay: Delay = None

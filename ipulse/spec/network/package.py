@@ -8,7 +8,17 @@ from ipulse_core.errors import Problem
 from ipulse_core.spec.neuron_packages import MAX_PARAMETERS, PACKAGE, PARAMETER_NAME
 
 from .equations import Number, wrong_lengths
-from .layers import Delay, Neurons, PerNeuron
+from .layers import (
+    Delay,
+    Dropout,
+    NamedLayer,
+    Neurons,
+    PerNeuron,
+    Residual,
+    Standardised,
+    added_field,
+)
+from .quantisation import Quantisation
 
 _EXAMPLE = "coupled_dendrites@sha256:" + "0123456789abcdef" * 4
 
@@ -56,7 +66,7 @@ class PackageNeuronSpec(StrictModel):
                 yield Problem(f"/parameters/{index}/value", "inconsistent", detail)
 
 
-class PackageLayerSpec(StrictModel):
+class PackageLayerSpec(NamedLayer):
     """A dense layer of neurons of a package, which an administrator installed on workers.
 
     The package has its own resets and surrogate gradient; those of the network do not apply to it.
@@ -71,6 +81,10 @@ class PackageLayerSpec(StrictModel):
         description="Whether training changes the layer's weights, bias and trained parameters; "
         "false: they keep their initial values.",
     )
+    standardised: Standardised = added_field(False)
+    quantisation: Quantisation = added_field(None)
+    dropout: Dropout = added_field(0.0)
+    residual: Residual = added_field(())
     delay: Delay = None
 
     def problems(self) -> Iterator[Problem]:

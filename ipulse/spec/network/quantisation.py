@@ -4,11 +4,6 @@ from typing import Annotated, Literal
 
 from ipulse.models import ExactInteger, Field, StrictModel
 
-QUANTISATION = (
-    "Quantisation-aware training: every run uses the layer's weight matrices as integers times a "
-    "scale; null: as float32."
-)
-
 
 class QuantisationSpec(StrictModel):
     """Integer weights: training, evaluation and results use them, and biases stay float32."""
@@ -26,3 +21,12 @@ class QuantisationSpec(StrictModel):
         description="Whether scales are rounded up to powers of two, which chips multiply by in a "
         "shift.",
     )
+
+
+Quantisation = Annotated[
+    QuantisationSpec | None,
+    Field(
+        description="Quantisation-aware training: every run uses the layer's weight matrices as "
+        "integers times a scale; null: as float32."
+    ),
+]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ipulse_core.equations.loss import STEP_TARGET, TARGET, names_in
 from ipulse_core.errors import Problem
-from ipulse_core.spec.derived_values import REGRESSION_LOSSES, is_regression
+from ipulse_core.spec.derived_values import REGRESSION_LOSSES, is_regression, loss_name
 from ipulse_core.spec.kind_fields import field_of
 from ipulse_core.spec.time_rounding import earliest_step
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from ipulse.spec.experiment import ExperimentSpec
 
 _LOSS = "/training/loss"
+_ONE_OUTPUT = "spike_count_mse"  # compares an output with a rate, and not with other outputs
 
 
 def regresses(value: Any) -> bool:
@@ -50,6 +51,9 @@ def regression_problems(spec: ExperimentSpec) -> Iterator[Problem]:
             detail = "a regression has no accuracy: use a loss, or mae, the mean absolute error"
             yield Problem("/training/early_stopping/metric", "inconsistent", detail)
         return
+    if field_of(data, "classes") == 1 and loss_name(spec.training) != _ONE_OUTPUT:
+        detail = f"1 is below the minimum of 2: one output needs the loss {_ONE_OUTPUT}"
+        yield Problem("/data/classes", "inconsistent", f"{detail}, or outputs and targets")
     if outputs:
         detail = (
             "compares with labels, and data.outputs asks for targets: choose one of "

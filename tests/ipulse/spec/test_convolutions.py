@@ -105,10 +105,12 @@ def test_of_every_data_set_with_images(data: Any, layer: Any, size: Any) -> None
             "25",
         ),
         (
-            document(CONV, device={"kind": "cpu", "weights_dtype": "bfloat16"}),
-            "/device/weights_dtype",
-            "float32",
+            document({**CONV, "capacity": 4}, network={"reset_on": "emission"}),
+            "/network/layers/0/capacity",
+            "on state",
         ),
+        (document({**CONV, "capacity": 20000}), "/network/layers/0/capacity", "10800"),
+        (document({**CONV, "policy": "top"}), "/network/layers/0/policy", "no effect"),
         (
             document(
                 CONV,
@@ -117,7 +119,37 @@ def test_of_every_data_set_with_images(data: Any, layer: Any, size: Any) -> None
             "/training/regularisers/0/kind",
             "membranes",
         ),
-        (document(CONV, network={"trainable": ["decay"]}), "/network/trainable/0", "decay"),
+        (
+            document(
+                {**CONV, "second_threshold": 0.5}, network={"trainable": ["threshold", "decay"]}
+            ),
+            "/network/layers/0/second_threshold",
+            "trained",
+        ),
+        (
+            document(
+                {**CONV, "second_threshold": 0.5, "synapse_decay": 0.5},
+                training={"second_threshold_ramp": {"epochs": 1}},
+            ),
+            "/network/layers/0/second_threshold",
+            "rise",
+        ),
+        (document({**CONV, "decay": [0.5, 0.6]}), "/network/layers/0/decay", "filters"),
+        (
+            document({**CONV, "threshold": [1.0] * 12, "second_threshold": 0.5}),
+            "/network/layers/0/second_threshold",
+            "one threshold",
+        ),
+        (
+            document(CONV, CONV, {**CONV, "residual": [1]}),
+            "/network/layers/2/residual/0",
+            "site by site",
+        ),
+        (
+            document(CONV, {"neurons": 9}, {"neurons": 9, "residual": [1]}),
+            "/network/layers/2/residual/0",
+            "first dense layer",
+        ),
         (
             document({**CONV, "second_threshold": 1.5}),
             "/network/layers/0/second_threshold",
@@ -201,8 +233,7 @@ PAIR = {"name": "decay", "value": [0.5, 0.5]}
         ({**OWN, "gain": 2}, {}, f"{LAYER}/gain"),
         ({**OWN, "threshold": 2}, {}, f"{LAYER}/threshold"),
         ({**OWN, "second_threshold": 0.5}, {}, f"{LAYER}/second_threshold"),
-        ({**OWN, "quantisation": RULE}, {}, f"{LAYER}/quantisation"),
-        ({**OWN, "standardised": True}, {}, f"{LAYER}/standardised"),
+        ({**OWN, "synapse_decay": 0.5}, {}, f"{LAYER}/synapse_decay"),
         (
             {**CONV, "standardised": True},
             {"device": {"kind": "ipu"}},
@@ -221,11 +252,8 @@ PAIR = {"name": "decay", "value": [0.5, 0.5]}
             f"{LAYER}/neuron/parameters/0/value",
         ),
         (OWN, {"device": {"kind": "ipu"}}, f"{LAYER}/kind"),
-        (OWN, {"device": {"kind": "cpu", "weights_dtype": "bfloat16"}}, "/device/weights_dtype"),
         (OWN, {"export": {"nir": [{"target": "norse"}]}}, "/export/nir/0"),
-        (OWN, {"network": {"trainable": ["decay"]}}, "/network/trainable/0"),
         (OWN, {"training": {"batch_size": 65536}}, "/training/batch_size"),
-        (OWN, {"training": {"truncate_steps": 5}}, "/training/truncate_steps"),
     ],
 )
 def test_misfits_of_equations_have_a_place(layer: Any, parts: Any, pointer: str) -> None:

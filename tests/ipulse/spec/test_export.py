@@ -31,6 +31,7 @@ def document(network: dict[str, Any], *exports: dict[str, Any]) -> dict[str, Any
             {"reset": "subtract", "layers": [{"neurons": 8, "recurrent": True}]},
             "network.layers.0.recurrent",
         ),
+        ("rockpool", {"reset": "subtract"}, "network.readout.kind"),
         ("norse", {"reset": "none"}, "network.reset"),
         ("norse", {"delay": 1}, "network.delay"),
         ("snntorch", {"layers": [{"neurons": 8, "recurrent": True}]}, "network.layers.0"),

@@ -13,8 +13,12 @@ from jsonschema import Draft202012Validator  # type: ignore[import-untyped]  # s
 from ipulse.events import parse_event
 from ipulse.models import ByKind, adapter_of
 from ipulse.spec import ExperimentSpec, parse_spec
+from ipulse.spec.job_spec import json_schema
+from ipulse.spec.version_2 import experiment
 from ipulse_core.errors import InvalidInput, Problem
 from ipulse_core.events import Event
+from ipulse_core.registry.versions import raise_to_2
+from tests.ipulse.spec.test_versions import LIF, OPS, PARTS
 from tests.ipulse.strategies import documents, values
 
 # Objects with keys of Poplar's own.
@@ -22,6 +26,8 @@ POPLAR = ("/device/engine_options", "/device/poplar_flags", "/device/pvti_option
 
 
 VALIDATOR = Draft202012Validator(ExperimentSpec.model_json_schema())
+VERSION_2 = Draft202012Validator(experiment().model_json_schema())
+BOTH = Draft202012Validator(json_schema())
 EVENTS = Draft202012Validator(adapter_of(Annotated[Event, ByKind()]).json_schema())
 
 # A value for every kind of mistake. Left out is what JSON Schema cannot tell apart: 1.0 from 1,
@@ -63,7 +69,7 @@ def is_expressible(problem: Problem) -> bool:
         return "for each of" not in problem.detail
     if problem.pointer.startswith(POPLAR):
         return problem.code not in ("not_allowed", "unknown_option", "wrong_value")
-    return problem.code not in ("inconsistent", "too_large")
+    return problem.code not in ("inconsistent", "too_large", "unsupported")
 
 
 def is_parsed(document: Any) -> bool:
@@ -83,6 +89,29 @@ def test_it_is_a_json_schema() -> None:
 @given(documents())
 def test_a_valid_document_validates(pair: tuple[dict[str, Any], ExperimentSpec]) -> None:
     VALIDATOR.validate(pair[0])
+    VERSION_2.validate(raise_to_2(pair[0]))
+
+
+@pytest.mark.parametrize("document", [LIF, PARTS, OPS], ids=["lif", "parts", "ops"])
+def test_every_kind_of_layer_validates_in_both_versions(document: dict[str, Any]) -> None:
+    for written in (document, raise_to_2(document)):
+        BOTH.validate(written)
+
+
+@given(documents(), st.data())
+def test_what_the_schema_of_version_2_refuses_is_refused(
+    pair: tuple[dict[str, Any], ExperimentSpec], data: st.DataObject
+) -> None:
+    document = copy.deepcopy(raise_to_2(pair[0]))
+    container, key = data.draw(st.sampled_from(places(document["network"])))
+    if data.draw(st.booleans()) and isinstance(container, dict):
+        container["colour"] = "red"
+        assert not VERSION_2.is_valid(document)
+    else:
+        container[key] = data.draw(st.sampled_from(MISTAKES))
+    if not VERSION_2.is_valid(document):
+        with pytest.raises(InvalidInput):
+            parse_spec(document)
 
 
 @given(documents(), st.data())

@@ -18,7 +18,7 @@ MISFITS: dict[str, tuple[dict[str, Any], str, str]] = {
     "spikes counted of a readout without any": (
         {"/training/loss": "spike_count_mse"},
         "/training/loss",
-        "set network.readout.kind to spiking",
+        "network.readout.kind to spiking",
     ),
     "a membrane loss of a readout that spikes": (
         {"/network/readout": SPIKING},

@@ -81,7 +81,7 @@ WRONG = {
     "synapse that never decays": ("/network/layers/0/synapse_decay", 1.0, "out_of_range"),
     "negative decay": ("/network/layers/0/decay", -0.5, "out_of_range"),
     "threshold of zero": ("/network/layers/0/threshold", 0, "out_of_range"),
-    "another version": ("/version", 2, "not_a_choice"),
+    "another version": ("/version", 3, "not_a_choice"),
     "true for version 1": ("/version", True, "not_a_choice"),
     "1.0 for version 1": ("/version", 1.0, "not_a_choice"),
     "a delay of 10,001": ("/network/delay", 10_001, "out_of_range"),

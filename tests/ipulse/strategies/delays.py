@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ipulse.spec import CPUDevice, DelaysSpec, ExperimentSpec, NetworkSpec
-from ipulse.spec.rules.delays import MAX_SENDERS, MAX_TAPPED_WEIGHTS
+from ipulse.spec.rules.layers import MAX_SENDERS, MAX_TAPPED_WEIGHTS
 from ipulse_core.spec.derived_values import class_count, input_channels
 
 from .values import replace
@@ -13,7 +13,7 @@ from .values import replace
 
 def fit_delays(spec: ExperimentSpec, steps: int) -> NetworkSpec:
     """Delays after which spikes arrive within the steps, 0 where they are unknown."""
-    network = _fit_connections(spec, steps)
+    network: Any = _fit_connections(spec, steps)
     most = max(0, (steps - 1) // (len(network.layers) + 1))  # they add up from layer to layer
     if not isinstance(spec.device, CPUDevice):
         most = min(most, 1)
@@ -25,17 +25,19 @@ def fit_delays(spec: ExperimentSpec, steps: int) -> NetworkSpec:
         own = may_differ and layer.delay is not None
         return replace(layer, delay=min(layer.delay, most) if own else None)
 
-    return replace(
+    fitted: NetworkSpec = replace(
         network,
         delay=min(network.delay, most),
         layers=tuple(map(fit, network.layers)),
         readout=fit(network.readout),
     )
+    return fitted
 
 
 def _fit_connections(spec: ExperimentSpec, steps: int) -> NetworkSpec:
     """Delays of connections that a CPU has memory for and that are within the steps."""
-    network, device = spec.network, spec.device
+    network: Any = spec.network
+    device = spec.device
     may_delay = isinstance(device, CPUDevice) and device.weights_dtype == "float32" and steps > 1
     sizes = [input_channels(spec.data), *(layer.neurons for layer in network.layers)]
     neurons = [*sizes[1:], class_count(spec.data)]
@@ -58,4 +60,5 @@ def _fit_connections(spec: ExperimentSpec, steps: int) -> NetworkSpec:
             (*network.layers, network.readout), sizes, neurons, strict=True
         )
     ]
-    return replace(network, layers=tuple(layers[:-1]), readout=layers[-1])
+    fitted: NetworkSpec = replace(network, layers=tuple(layers[:-1]), readout=layers[-1])
+    return fitted

@@ -6,12 +6,10 @@ from typing import Any
 
 from ipulse.spec import (
     CPUDevice,
-    ExperimentSpec,
     IPUDevice,
 )
-from ipulse.spec.rules.device_training import device_training_problems
-from ipulse.spec.rules.parts import part_problems
 from ipulse_core.ipu import MOST_SENDERS
+from ipulse_core.registry.refusals import problems
 from ipulse_core.spec.derived_values import (
     input_channels,
     spiking_layers,
@@ -21,7 +19,7 @@ from ipulse_core.spec.part_layers import part_layers
 from .values import replace
 
 
-def fit_device(spec: ExperimentSpec) -> ExperimentSpec:
+def fit_device(spec: Any) -> Any:
     device, network = spec.device, spec.network
     quantised = any(layer.quantisation for layer in (*network.layers, network.readout))
     if isinstance(device, CPUDevice):
@@ -50,7 +48,7 @@ def fit_device(spec: ExperimentSpec) -> ExperimentSpec:
     return replace(spec, network=network, device=device)
 
 
-def fit_device_training(spec: ExperimentSpec) -> Any:
+def fit_device_training(spec: Any) -> Any:
     """The emulator trains what it can on the device; only numbers of half are rounded."""
     device = spec.device
     if isinstance(device, CPUDevice):
@@ -59,8 +57,7 @@ def fit_device_training(spec: ExperimentSpec) -> Any:
     if isinstance(device, IPUDevice):
         rounds = device.stochastic_rounding and states == "float16"
         return replace(device, states_dtype=states, stochastic_rounding=rounds)
-    problems = [*device_training_problems(spec), *part_problems(spec)]
-    training = "host" if problems else device.training
+    training = "host" if problems(spec) else device.training
     dtype = device.weights_dtype if training == "device" else "float32"
     rounds = device.stochastic_rounding and "float16" in (dtype, states)
     return replace(

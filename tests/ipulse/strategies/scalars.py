@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from ipulse.models import MAX_INTEGER, MAX_TEXT, PRINTABLE
 from ipulse.spec.data.file_fields import DATASET_REFERENCE, OPTIONAL_NAME
 from ipulse_core.events import FILE_NAME
-from ipulse_core.limits import TRIMMED
+from ipulse_core.limits import POOL, TRIMMED
 from ipulse_core.manifest import SHA256
+from ipulse_core.registry.layer_paths import LAYER_NAME
 from ipulse_core.spec.custom_ops import REFERENCE as OP_REFERENCE
 
 # Every character that a text field accepts: no lone surrogate, no control character.
@@ -56,5 +57,9 @@ def texts(limits: Mapping[str, Any]) -> st.SearchStrategy[str]:
         return st.sampled_from(["mine", "a.b-c@17", f"sha256:{'0f' * 32}"])
     if pattern == OP_REFERENCE:
         return st.sampled_from([f"{name}@sha256:{'0f' * 32}" for name in ("op", "_Op2")])
+    if pattern == LAYER_NAME:
+        return st.sampled_from(["hidden", "block 1.conv-a"])
+    if pattern == POOL:
+        return st.sampled_from(["default", "lab", "room-2.a"])
     assert pattern == TRIMMED
     return st.text(CHARACTERS, min_size=1, max_size=most).filter(lambda s: s == s.strip())

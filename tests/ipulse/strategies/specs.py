@@ -42,6 +42,8 @@ from .delays import fit_delays
 from .training import fit_training
 from .values import fitted, is_model, layers, replace, values
 
+_RUNS = ("ALWAYS", "ON_DEMAND")  # types of connections
+
 
 @st.composite
 def specs(draw: Any) -> ExperimentSpec:
@@ -101,8 +103,17 @@ def _fit_residuals(network: NetworkSpec) -> NetworkSpec:
     return replace(network, layers=tuple(found[:-1]), readout=found[-1])
 
 
+def _fit_names(network: NetworkSpec) -> NetworkSpec:
+    """Makes the names of layers different."""
+    found = [
+        replace(layer, name=layer.name and f"{layer.name}_{index}")
+        for index, layer in enumerate((*network.layers, network.readout))
+    ]
+    return replace(network, layers=tuple(found[:-1]), readout=found[-1])
+
+
 def _fit_network(network: NetworkSpec) -> NetworkSpec:
-    network = _fit_residuals(network)
+    network = _fit_names(_fit_residuals(network))
     layers = (*network.layers, network.readout)
     trainable = tuple(
         name
@@ -172,7 +183,10 @@ def _fit_profile(spec: ExperimentSpec) -> ProfileSpec:
     """Gates where they can be checked; the texts that were drawn only choose their number."""
     gates = tuple(f"cycles<={len(text)}" for text in spec.profile.gates)
     profile = ProfileSpec(gates=gates)
-    return ProfileSpec() if list(profile.problems_on(spec.device)) else profile
+    device = spec.device
+    runs_on_tiles = not isinstance(device, CPUDevice) and device.connection_type in _RUNS
+    fits = runs_on_tiles and not list(profile.problems_on(device))
+    return profile if fits else ProfileSpec()
 
 
 def _fit_synapses(spec: ExperimentSpec) -> NetworkSpec:
