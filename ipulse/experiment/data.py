@@ -35,5 +35,7 @@ def Uploaded(version: Any, **fields: Any) -> SpecPart:
         fields: Other fields of this kind of data set.
     """
     if isinstance(version, str):
-        return SpecPart("Uploaded", {"dataset": version, **fields}, {})
-    return SpecPart("Uploaded", {"dataset": version.reference, **fields}, {"kind": version.kind})
+        given = {"dataset": version, **fields}
+        return SpecPart("Uploaded", given, given)
+    given = {"dataset": version.reference, **fields}
+    return SpecPart("Uploaded", given, {"kind": version.kind, **given})

@@ -7,16 +7,20 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from pydantic import BaseModel
+
 from ipulse.spec import ExperimentSpec, parse_spec, spec_to_json
 from ipulse.spec.field_tree import fields_of
 from ipulse.spec.paths import find_path, with_near_names, with_value
 from ipulse_core.errors import InvalidSpec
+from ipulse_core.registry.versions import raise_to_2
 
+from .layers import joined, readout_of, with_pool
 from .part import plain
 
-_VERSION = {"version": 1}
+_VERSION = {"version": 2}
 # Parts that may be given by the name of their kind: device="emulator".
-_TAGS = {"data": "kind", "readout": "kind", "optimizer": "kind", "device": "kind"}
+_TAGS = {"data": "kind", "optimizer": "kind", "device": "kind"}
 _TAGS |= {"surrogate": "name"}
 
 Part = Mapping[str, Any]
@@ -32,7 +36,7 @@ class Experiment:
     Args:
         name: A name for people.
         data: The data set, such as data.Digits(), or the name of its kind.
-        layers: The hidden layers, input side first.
+        layers: The hidden layers, input side first; a pool between two of them is of the second.
         readout: The output layer: Leaky() or Spiking().
         optimizer: The optimizer: Adam(), AdamW() or SGD().
         epochs: Passes over the training samples.
@@ -74,7 +78,8 @@ class Experiment:
     def from_spec(cls, spec: ExperimentSpec | Mapping[str, Any]) -> Experiment:
         """Return the experiment of a spec, or of a document of one."""
         experiment = cls()
-        experiment._document = plain(spec)
+        document = plain(spec)
+        experiment._document = raise_to_2(document) if isinstance(spec, BaseModel) else document
         return experiment
 
     @classmethod
@@ -97,7 +102,10 @@ class Experiment:
         Paths are those of `ipulse submit --set`. Raises InvalidSpec for a path that several fields
         have, and for one that leads nowhere.
         """
-        return self.from_spec(_replaced(self._document, fields.items()))
+        document = self._document
+        if any(name.rpartition(".")[2] in ("layers", "readout") for name in fields):
+            document = raise_to_2(document)  # as the parts are
+        return self.from_spec(_replaced(document, fields.items()))
 
     def check(self) -> None:
         """Raise InvalidSpec with every problem, and the place of each, if there is one."""
@@ -144,7 +152,7 @@ class Experiment:
 
 def _replaced(document: dict[str, Any], fields: Iterable[tuple[str, Any]]) -> dict[str, Any]:
     """Return a document with other values: whole parts first, then what is inside of them."""
-    waiting = list(fields)
+    waiting = _in_version_2(document, fields)
     for depth in (1, 2, 3):
         rest = []
         for path, value in waiting:
@@ -158,6 +166,25 @@ def _replaced(document: dict[str, Any], fields: Iterable[tuple[str, Any]]) -> di
         tokens = find_path(document, path)
         document = with_value(document, tokens, _tagged(tokens[-1], value))
     return document
+
+
+def _in_version_2(
+    document: dict[str, Any], fields: Iterable[tuple[str, Any]]
+) -> list[tuple[str, Any]]:
+    """Return the fields with layers and readout as documents of version 2 have them."""
+    found = dict(fields)
+    pool = None
+    for name, value in found.items():
+        last = name.rpartition(".")[2]
+        if last == "layers" and isinstance(value, Iterable) and not isinstance(value, str):
+            found[name], pool = joined(value)
+        elif last == "readout":
+            found[name] = readout_of(value)
+    if pool is not None:
+        [name] = [name for name in found if name.rpartition(".")[2] == "readout"] or ["readout"]
+        former = document.get("network", {}).get("readout", {})
+        found[name] = with_pool(found.get(name, former), pool)
+    return list(found.items())
 
 
 def _known_path(document: dict[str, Any], path: str) -> Sequence[str] | None:

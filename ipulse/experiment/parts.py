@@ -1,16 +1,21 @@
 """Layers, optimizers, surrogates, schedules and devices of an `Experiment`."""
 
 from ipulse import spec
+from ipulse.spec import version_2
 
+from .layers import layer
 from .part import part
 
-LIF = part("LIF", spec.LayerSpec, "neurons")
-Conv2D = part("Conv2D", spec.Conv2DSpec, "filters", "kernel_size")
-Conv1D = part("Conv1D", spec.Conv1DSpec, "filters", "kernel_size")
-SumPool = part("SumPool", spec.SumPoolSpec, "pool_size")
-AveragePool = part("AveragePool", spec.AveragePoolSpec, "pool_size")
-Leaky = part("Leaky", spec.LeakyReadoutSpec, "decay")
-Spiking = part("Spiking", spec.SpikingReadoutSpec, "decay")
+LIF = layer("LIF", "lif", "neurons")
+Equations = layer("Equations", "equations", "neurons")
+Conv2D = layer("Conv2D", "lif", "filters", "kernel_size", connection="conv2d")
+Conv1D = layer("Conv1D", "lif", "filters", "kernel_size", connection="conv1d")
+SumPool = part("SumPool", version_2.connections()["sum_pool"], "pool_size")
+AveragePool = part("AveragePool", version_2.connections()["average_pool"], "pool_size")
+Leaky = layer("Leaky", "leaky", "decay", is_readout=True)
+Spiking = layer("Spiking", "lif", "decay", is_readout=True)
+State = part("State", spec.NeuronStateSpec, "name", "update")
+Parameter = part("Parameter", version_2.equations_parameter(), "name", "value")
 GrowingSlots = part("GrowingSlots", spec.GrowingCapacity, "grow", "most")
 Adaptation = part("Adaptation", spec.AdaptationSpec, "strength", "decay")
 Delays = part("Delays", spec.DelaysSpec, "longest", "per")

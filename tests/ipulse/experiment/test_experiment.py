@@ -13,11 +13,26 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 import ipulse
-from ipulse import LIF, Adam, Experiment, ExperimentSpec, Leaky, data
+from ipulse import (
+    LIF,
+    Adam,
+    AveragePool,
+    Conv2D,
+    Equations,
+    Experiment,
+    ExperimentSpec,
+    Leaky,
+    Parameter,
+    State,
+    SumPool,
+    data,
+)
+from ipulse.experiment.stubs import MODULES, path, stub
 from ipulse.spec import parse_spec, spec_to_json
 from ipulse_core.errors import InvalidSpec
 from tests.ipulse.strategies import specs
 
+STATE = State("u", "d * u + I", reset="where(r, 0, u)")
 EXAMPLES = Path(__file__).resolve().parents[3] / "examples"
 
 
@@ -59,6 +74,58 @@ def test_it_is_the_spec_that_the_document_describes() -> None:
             "device": {"kind": "cpu"},
         }
     )
+
+
+def test_layers_are_written_in_version_2() -> None:
+    layers = [
+        Conv2D(8, 3, threshold=0.9),
+        SumPool(2),
+        LIF(64, name="features", decay=0.9, bias=True, recurrent=True),
+        LIF(64),
+        LIF(64, skips=["features"], trained=False),
+        Equations(8, states=[STATE], parameters=[Parameter("d", 0.9)], spike="u - 1"),
+    ]
+    experiment = Experiment(data="n_mnist", layers=layers, readout=Leaky(0.97))
+    experiment.check()
+    network = experiment.to_json()["network"]
+    assert experiment.to_json()["version"] == 2
+    conv = {"kind": "conv2d", "filters": 8, "kernel_size": 3}
+    pool = {"kind": "sum_pool", "pool_size": 2}
+    assert network["layers"][:2] == [
+        {"connections": [conv], "neuron": {"threshold": 0.9}},
+        {
+            "name": "features",
+            "neurons": 64,
+            "connections": [pool, {"kind": "dense", "bias": True}, {"kind": "recurrent"}],
+            "neuron": {"decay": 0.9},
+        },
+    ]
+    assert network["layers"][3]["connections"][1] == {"kind": "skip", "from": "features"}
+    assert network["readout"] == {"neuron": {"kind": "leaky", "decay": 0.97}}
+    changed = experiment.replace(**{"layers[0].decay": 0.5, "readout.neuron.decay": 0.9})
+    assert changed.to_json()["network"]["layers"][0]["neuron"]["decay"] == 0.5
+    changed.check()
+
+
+def test_arguments_and_layers_of_earlier_releases_mean_the_same() -> None:
+    conv = Conv2D(4, 3, pool=SumPool(2), trainable=False)  # type: ignore[call-arg]
+    old = {"neurons": 8, "decay": 0.8, "recurrent": True}
+    delays = {"per": "synapse", "longest": 3}
+    last = LIF(8, residual=[2], delays=delays)  # type: ignore[call-arg]
+    made = Experiment(data="n_mnist", layers=[conv, old, LIF(8), last], readout="leaky").spec()
+    layers = made.network.layers
+    assert spec_to_json(layers[0])["pool"] == {"kind": "sum", "pool_size": 2}
+    assert [layer.trainable for layer in layers] == [False, True, True, True]
+    assert (spec_to_json(layers[1])["decay"], spec_to_json(layers[1])["recurrent"]) == (0.8, True)
+    assert spec_to_json(layers[3])["residual"] == [2]
+    alone = Experiment(data="n_mnist", layers=[Conv2D(4, 3), AveragePool(3)]).spec()
+    assert spec_to_json(alone.network.layers[0])["pool"] == {"kind": "average", "pool_size": 3}
+
+
+def test_the_types_of_parts_are_those_of_the_fields() -> None:
+    for module in MODULES:
+        hint = "run `python -m ipulse.experiment.stubs`"
+        assert path(module).read_text("utf-8") == stub(module), hint
 
 
 @settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
@@ -120,7 +187,7 @@ def test_a_path_that_means_no_single_field_is_refused(path: str) -> None:
 
 def test_check_reports_every_problem_at_once() -> None:
     wrong = Experiment(
-        layers=[LIF(0, secondthreshold=1), LIF(4, capacity=9)],
+        layers=[LIF(0), LIF(4, capacity=9)],
         optimizer=Adam(learning_rate=-1),
         epochs="many",  # type: ignore[arg-type]
         device="gpu",
@@ -131,13 +198,12 @@ def test_check_reports_every_problem_at_once() -> None:
     problems = {problem.pointer: problem.detail for problem in refused.value.problems}
     assert problems.keys() >= {
         "/network/layers/0/neurons",
-        "/network/layers/0/secondthreshold",
+        "/network/layers/1/capacity",
         "/training/optimizer/learning_rate",
         "/training/epochs",
         "/device/kind",
         "/epoch",
     }
-    assert "second_threshold" in problems["/network/layers/0/secondthreshold"]
     assert "/training/epochs" in problems["/epoch"]
 
 
@@ -162,6 +228,8 @@ def test_parts_are_called_like_functions() -> None:
         LIF(1, 2)
     with pytest.raises(TypeError):
         LIF(1, neurons=2)
+    with pytest.raises(TypeError, match="second_threshold"):
+        LIF(1, secondthreshold=2)  # type: ignore[call-arg]
     assert repr(LIF(4, capacity=2)) == "LIF(neurons=4, capacity=2)"
 
 
