@@ -1,4 +1,4 @@
-"""Compiles and runs a Poplar program without an IPU: `python -m poplar_emulator FILE.cpp`."""
+"""Compiles and runs a Poplar program without an IPU: `poplar-emulator FILE.cpp`."""
 
 from __future__ import annotations
 
@@ -8,16 +8,38 @@ import subprocess  # runs the program
 import sys
 import tempfile
 from pathlib import Path
-from typing import List, Optional
+from typing import Any, List, Optional
 
 from ipulse_core.build_cache.toolchain import NativeError
+from ipulse_core.pva.conditions import Condition, broken, parse_condition
+from ipulse_core.pva.figures import figures_of
+from ipulse_core.pva.report import open_report
+from poplar_emulator.build import build
 from poplar_emulator.emulate import compile_codelets, compile_program, environment_of
+
+BROKEN_GATE = 3  # exit status
+
+
+class _PrintPrefix(argparse.Action):
+    def __call__(self, parser: argparse.ArgumentParser, *_: Any, **__: Any) -> None:
+        try:
+            sys.stdout.write(f"{build()}\n")
+        except NativeError as error:
+            parser.exit(1, f"{parser.prog}: {error}\n")
+        parser.exit()
+
+
+def _gate(text: str) -> Condition:
+    try:
+        return parse_condition(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
 
 
 def main(arguments: Optional[List[str]] = None) -> int:
-    """Run the command and return the program's exit status."""
+    """Run the command and return the program's exit status, or BROKEN_GATE."""
     parser = argparse.ArgumentParser(
-        prog="python -m poplar_emulator",
+        prog="poplar-emulator",
         description="Compile and run a Poplar host program on the emulator, then print its "
         "profile in emulated cycles. A C++17 compiler must be installed.",
     )
@@ -45,6 +67,21 @@ def main(arguments: Optional[List[str]] = None) -> int:
         "--sanitize",
         action="store_true",
         help="check that no vertex writes beside its fields, and fill outputs with NaN first",
+    )
+    parser.add_argument(
+        "--gate",
+        action="append",
+        default=[],
+        type=_gate,
+        metavar="CONDITION",
+        help="a condition that the profile of each engine must meet, as 'cycles<=5e6' or "
+        f"'max_tile_memory<600KiB'; otherwise the exit status is {BROKEN_GATE}; may be repeated",
+    )
+    parser.add_argument(
+        "--prefix",
+        action=_PrintPrefix,
+        nargs=0,
+        help="print the path of the folder with include/, lib/, bin/ and enable.sh, and exit",
     )
     parser.add_argument("--no-profile", action="store_true", help="print the program's output only")
     parser.epilog = "Arguments after -- are passed to the program."
@@ -90,8 +127,18 @@ def _run(options: argparse.Namespace, arguments: List[str], scratch: Path) -> in
     if uncaught.is_file():  # the emulator writes it instead of the C++ library's own message
         error = json.loads(uncaught.read_text("utf-8"))
         sys.stderr.write(f"{options.sources[0]}: {error['type']}: {error['message']}\n")
-    status = done.returncode
-    return 128 - status if status < 0 else status
+    status = 128 - done.returncode if done.returncode < 0 else done.returncode
+    missed = _missed(options.gate, reports)
+    for line in missed:
+        sys.stderr.write(f"{options.sources[0]}: the profile does not meet a gate: {line}\n")
+    return BROKEN_GATE if missed and status == 0 else status
+
+
+def _missed(gates: List[Condition], reports: Path) -> List[str]:
+    """Return the gates that the profile of an engine breaks, each with the value and once."""
+    profiles = sorted(reports.rglob("profile.json")) if gates else []
+    figures = [figures_of(open_report(path)) for path in profiles] or [{}]
+    return list(dict.fromkeys(line for of_one in figures for line in broken(gates, of_one)))
 
 
 if __name__ == "__main__":

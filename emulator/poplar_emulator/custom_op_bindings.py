@@ -1,4 +1,4 @@
-"""ctypes bindings of custom_op/custom_op.h, which is part of the emulator's library."""
+"""ctypes bindings of custom_op/custom_op.h, which has a library of its own."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, Dict, Sequence, Tuple
 
 import numpy as np
 
-from poplar_emulator.build import build
+from poplar_emulator.build import CUSTOM_OP_LIBRARY, build
 
 # Poplar's name of each type that TensorFlow passes to a custom op.
 TYPES: Dict[str, str] = {
@@ -131,8 +131,8 @@ def pointers(arrays: Sequence[np.ndarray]) -> Any:
 @lru_cache(maxsize=None)
 def library() -> ctypes.CDLL:
     """Load the emulator's library with typed functions. Raises MissingCompiler, BuildFailed."""
-    # Global, so that an op's library finds Poplar's symbols in this one.
-    loaded = ctypes.CDLL(str(build() / "lib" / "libpoplar.so"), mode=ctypes.RTLD_GLOBAL)
+    # Global, so that an op's library finds the symbols of Poplar and PopLibs, as in TensorFlow.
+    loaded = ctypes.CDLL(str(build() / CUSTOM_OP_LIBRARY), mode=ctypes.RTLD_GLOBAL)
     size = ctypes.c_size_t
     loaded.ipulse_custom_op_compile.restype = ctypes.c_void_p
     loaded.ipulse_custom_op_compile.argtypes = [ctypes.POINTER(EngineCall), ctypes.c_char_p, size]

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, Dict, List, Sequence
 
 from ipulse_core.build_cache.toolchain import NativeError, compiler
-from poplar_emulator.build import LIBRARIES, POPC, build, program_flags
+from poplar_emulator.build import LIBRARIES, POPC, SANITIZE_VARIABLE, build, program_flags
 
 _MISSING_HEADER = re.compile(r"fatal error: '?([\w/.-]+)'?(?:: No such file| file not found)")
 _BOOST_SYMBOL = re.compile(r"undefined reference to `boost::(\w+)")
@@ -60,7 +60,7 @@ SANITIZE = {"debug.checkBounds": "true", "debug.poisonOutputs": "true"}
 def environment_of(sources: Sequence[str], scratch: Path, sanitize: bool = False) -> Dict[str, str]:
     """Return the environment in which a program finds its codelets and popc.
 
-    sanitize: adds SANITIZE to the engine options of the environment.
+    sanitize: adds SANITIZE_VARIABLE, and SANITIZE to the engine options of the environment.
     """
     places = [str(scratch), *dict.fromkeys(str(Path(path).resolve().parent) for path in sources)]
     path = f"{build() / 'bin'}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
@@ -79,13 +79,15 @@ def _sanitized_options() -> Dict[str, str]:
         options = {**json.loads(given), **SANITIZE}
     except (ValueError, TypeError) as error:
         raise CompileFailed(f"POPLAR_ENGINE_OPTIONS is not a JSON object: {error}", "") from error
-    return {"POPLAR_ENGINE_OPTIONS": json.dumps(options)}
+    return {"POPLAR_ENGINE_OPTIONS": json.dumps(options), SANITIZE_VARIABLE: "1"}
 
 
 def main(request: Dict[str, Any]) -> None:
     """Compile the program and replace this process by it; this returns only by an error."""
     scratch = Path(request["scratch"])
     program = scratch / Path(request["sources"][0]).stem
+    if request.get("sanitize", False):
+        os.environ[SANITIZE_VARIABLE] = "1"  # of popc
     try:
         for source in request["codelets"]:
             compile_codelets(source, scratch)

@@ -16,7 +16,7 @@ from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Seq
 import numpy as np
 import tensorflow as tf
 
-from poplar_emulator.custom_op import API_LEVEL, MK2_TILES, CustomOp, Shape
+from poplar_emulator.custom_op import API_LEVEL, MK2_TILES, CustomOp, CustomOpError, Shape
 
 # Makes a CustomOp from its arguments; another function may search a cache first.
 Compiler = Callable[..., CustomOp]
@@ -35,6 +35,24 @@ class _Op(NamedTuple):
     inputs: Tuple[Tuple[str, Shape], ...]
     outputs: Tuple[Tuple[str, Shape], ...]
     scope: str = ""  # not an argument: ops of different scopes are compiled for themselves
+
+
+class OpUsage(NamedTuple):
+    """What one compiled op did so far.
+
+    calls: "forward" and "backward".
+    bytes_in, bytes_out: of arrays that entered and left it, in all calls.
+    profile: of the engine.
+    """
+
+    op_name: str
+    library: str
+    inputs: Tuple[Tuple[str, Shape], ...]
+    outputs: Tuple[Tuple[str, Shape], ...]
+    calls: Dict[str, int]
+    bytes_in: int
+    bytes_out: int
+    profile: Dict[str, Any]
 
 
 class EmulatedIPUs:
@@ -60,6 +78,8 @@ class EmulatedIPUs:
         # A graph may call ops from several threads, but a device runs one program at a time.
         self._lock = threading.Lock()
         self._compiled: Dict[_Op, CustomOp] = {}
+        self._traffic: Dict[_Op, _Traffic] = {}
+        self._without_gradient: Dict[_Op, CustomOpError] = {}
 
     def precompiled_user_op(
         self,
@@ -76,8 +96,9 @@ class EmulatedIPUs:
     ) -> List[Any]:
         """Return the outputs of the op.
 
-        Raises CustomOpError if it cannot be compiled, ValueError if a shape is unknown while
-        tracing, TypeError for a gradient that is None.
+        Raises CustomOpError if it cannot be compiled, or a gradient is taken and the gradient op
+        cannot be; ValueError if a shape is unknown while tracing, TypeError for a gradient that is
+        None.
         """
         tensors = [tf.convert_to_tensor(tensor) for tensor in inputs]
         outs = {"output_types": [], "output_shapes": []} if outs is None else outs
@@ -106,6 +127,8 @@ class EmulatedIPUs:
             def gradient(*grads: Any) -> List[Any]:
                 packed = [*grads, *made, *entering]
                 gradients: List[Any] = [None] * len(entering)
+                if key in self._without_gradient:
+                    raise self._without_gradient[key]
                 if key.inputs_with_gradients:
                     by = [entering[index] for index in key.inputs_with_gradients]
                     if any(tensor is None for tensor in packed):
@@ -125,24 +148,60 @@ class EmulatedIPUs:
         """Return the profile of every compiled op, in the order of compilation."""
         return [op.profile() for op in self._compiled.values()]
 
+    def usage(self) -> List[OpUsage]:
+        """Return what every compiled op did, in the order of compilation."""
+        return [
+            OpUsage(
+                key.op_name,
+                key.library,
+                key.inputs,
+                key.outputs,
+                dict(self._traffic[key].calls),
+                self._traffic[key].bytes_in,
+                self._traffic[key].bytes_out,
+                op.profile(),
+            )
+            for key, op in self._compiled.items()
+        ]
+
     def close(self) -> None:
         """Release the compiled ops."""
         for op in self._compiled.values():
             op.close()
         self._compiled.clear()
+        self._without_gradient.clear()
 
     def _op(self, key: _Op) -> CustomOp:
         if key not in self._compiled:
-            arguments = key._asdict()
-            del arguments["scope"]
-            self._compiled[key] = self.compiler(
-                **arguments,
-                api_level=self.api_level,
-                ipus=self.ipus,
-                tiles_per_ipu=self.tiles_per_ipu,
-                options=self.options,
-            )
+            try:
+                self._compiled[key] = self._compile(key)
+            except CustomOpError as error:
+                if not key.inputs_with_gradients:
+                    raise
+                # A program without gradients runs on IPUs if the op alone can be built.
+                self._compiled[key] = self._compile(key._replace(inputs_with_gradients=()))
+                self._without_gradient[key] = error
+            self._traffic[key] = _Traffic()
         return self._compiled[key]
+
+    def _compile(self, key: _Op) -> CustomOp:
+        arguments = key._asdict()
+        del arguments["scope"]
+        return self.compiler(
+            **arguments,
+            api_level=self.api_level,
+            ipus=self.ipus,
+            tiles_per_ipu=self.tiles_per_ipu,
+            options=self.options,
+        )
+
+
+class _Traffic:
+    """Counts the calls of an op and the bytes that entered and left it."""
+
+    def __init__(self) -> None:
+        self.calls = {"forward": 0, "backward": 0}
+        self.bytes_in = self.bytes_out = 0
 
 
 class _Call:
@@ -152,19 +211,28 @@ class _Call:
         self._ipus, self._key = ipus, key
 
     def forward(self, *inputs: np.ndarray) -> List[np.ndarray]:
-        return self._timed("forward", lambda op: op.forward(inputs))
+        return self._timed("forward", inputs, lambda op: op.forward(inputs))
 
     def backward(self, *packed: np.ndarray) -> List[np.ndarray]:
         outputs = len(self._key.outputs)
         grads, made, inputs = packed[:outputs], packed[outputs : 2 * outputs], packed[2 * outputs :]
-        return self._timed("backward", lambda op: op.backward(grads, of=(inputs, made)))
+        return self._timed("backward", grads, lambda op: op.backward(grads, of=(inputs, made)))
 
-    def _timed(self, name: str, run: Callable[[CustomOp], List[np.ndarray]]) -> List[np.ndarray]:
+    def _timed(
+        self,
+        name: str,
+        entering: Sequence[np.ndarray],
+        run: Callable[[CustomOp], List[np.ndarray]],
+    ) -> List[np.ndarray]:
         with self._ipus._lock:
             op = self._ipus._op(self._key)
             began = time.perf_counter()
             results = run(op)
             self._ipus.seconds[name] += time.perf_counter() - began
+            traffic = self._ipus._traffic[self._key]
+            traffic.calls[name] += 1
+            traffic.bytes_in += sum(array.nbytes for array in entering)
+            traffic.bytes_out += sum(array.nbytes for array in results)
         return results
 
 

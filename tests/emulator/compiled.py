@@ -55,15 +55,20 @@ def prefix_of(sanitized: bool) -> Path:
 
 
 @lru_cache(maxsize=None)
-def compile_program(source: Path, sanitized: bool = False) -> Path:
-    """Return the program of a source; those of `programs/` have a precompiled header."""
-    sanitized = sanitized or ALL_SANITIZED
+def compile_program(source: Path, sanitized: bool = False, shared: bool = False) -> Path:
+    """Return the program of a source, or its library of custom ops if it is shared.
+
+    Programs of `programs/` have a precompiled header. Libraries are loaded into Python's process
+    and so never sanitized.
+    """
+    sanitized = (sanitized or ALL_SANITIZED) and not shared
     flags = (
-        *program_flags(prefix_of(sanitized)),
-        *WARNINGS,
+        *(("-shared", "-fPIC") if shared else ()),
+        *program_flags(build() if shared else prefix_of(sanitized)),
+        *(() if shared else WARNINGS),
         *(SANITIZED if sanitized else ("-O0",)),
     )
-    ours = source.parent == PROGRAMS and not sanitized
+    ours = source.parent == PROGRAMS and not sanitized and not shared
     command = compiler()
     digest = hashlib.sha256(repr((command, version_of(command), flags, ours and COMMON)).encode())
     for path in (source, *sorted(source.parent.glob("*.h"))):

@@ -31,6 +31,27 @@ def test_a_program_runs_and_its_profile_follows() -> None:
     assert "Total cycles:" in profile
 
 
+def test_a_gate_that_breaks_fails_the_run(capfd: pytest.CaptureFixture[str]) -> None:
+    program = (str(EXAMPLES / "variables.cpp"), "--no-profile")
+    gates = ("--gate=max_tile_memory<600KiB", "--gate=total_memory<2")
+    assert command.main([*program, *gates]) == command.BROKEN_GATE
+    [line] = capfd.readouterr().err.splitlines()
+    assert "total_memory<2 (it is " in line
+
+
+def test_a_gate_needs_a_profile_and_a_known_figure(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source = tmp_path / "program.cpp"
+    source.write_text("int main() {}\n")
+    assert command.main([str(source), "--gate", "cycles<5"]) == command.BROKEN_GATE
+    assert "cycles<5 (the profile does not have it)" in capsys.readouterr().err
+    with pytest.raises(SystemExit) as stopped:
+        command.main([str(source), "--gate", "speed<5"])
+    assert stopped.value.code == 2
+    assert "'speed' is not a figure of a profile" in capsys.readouterr().err
+
+
 def test_arguments_and_exit_status_pass_through(tmp_path: Path) -> None:
     source = tmp_path / "program.cpp"
     source.write_text(

@@ -35,7 +35,7 @@ RESULTS: Dict[str, List[str]] = {
 }
 
 
-@pytest.mark.sample(6)
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("case", sorted(RESULTS))
 def test_results(run_program: Callable, case: str) -> None:
     done = run_program("engine", case)

@@ -92,7 +92,7 @@ POPLIBS_COSTS: Dict[str, str] = {
 }
 
 
-@pytest.mark.sample(8)
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     ("program", "case", "expected"),
     [("models", *one) for one in MODELS.items()]

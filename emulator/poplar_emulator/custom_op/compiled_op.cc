@@ -29,6 +29,11 @@ Target targetOf(const CustomOpCall &call) {
       .createVirtualTarget(call.ipus, call.tiles_per_ipu);
 }
 
+OpLibrary libraryOf(const CustomOpCall &call) {
+  return OpLibrary(call.library, call.op_name, call.api_level, call.inputs,
+                   call.gradients ? call.inputs + 2 * call.outputs : 0);
+}
+
 } // namespace
 
 std::string handle(const char *kind, std::size_t i) { return kind + std::to_string(i); }
@@ -67,7 +72,7 @@ std::unique_ptr<CompiledOp> describe(const CustomOpCall &call,
 
 std::unique_ptr<CompiledOp> compile(const CustomOpCall &call, const char *&doing) {
   doing = "Build graph";
-  const OpLibrary library(call.library, call.op_name, call.api_level);
+  const OpLibrary library = libraryOf(call);
   Graph graph(targetOf(call));
   poplin::addCodelets(graph);
   popnn::addCodelets(graph);
@@ -76,7 +81,7 @@ std::unique_ptr<CompiledOp> compile(const CustomOpCall &call, const char *&doing
   if (call.codelets && *call.codelets)
     graph.addCodelets(call.codelets);
 
-  const OpLibrary::Metadata promised = library.metadata(call.inputs);
+  const OpLibrary::Metadata &promised = library.metadata();
   std::unique_ptr<CompiledOp> op = describe(call, promised);
   const std::vector<program::Program> programs = buildGraph(graph, library, call, promised, *op);
   doing = "Compile engine";
@@ -87,9 +92,9 @@ std::unique_ptr<CompiledOp> compile(const CustomOpCall &call, const char *&doing
 }
 
 bool isHashable(const CustomOpCall &call) {
-  const OpLibrary library(call.library, call.op_name, call.api_level);
-  return library.metadata(call.inputs).isHashable &&
-         (!call.gradients || library.gradientMetadata(call.inputs + 2 * call.outputs).isHashable);
+  const OpLibrary library = libraryOf(call);
+  return library.metadata().isHashable &&
+         (!call.gradients || library.gradientMetadata().isHashable);
 }
 
 std::string serialize(const CompiledOp &op) {
@@ -103,8 +108,8 @@ std::string serialize(const CompiledOp &op) {
 }
 
 std::unique_ptr<CompiledOp> deserialize(const CustomOpCall &call, const std::string &bytes) {
-  const OpLibrary library(call.library, call.op_name, call.api_level);
-  std::unique_ptr<CompiledOp> op = describe(call, library.metadata(call.inputs));
+  const OpLibrary library = libraryOf(call);
+  std::unique_ptr<CompiledOp> op = describe(call, library.metadata());
   std::istringstream in(bytes);
   for (std::uint32_t i = 0; i < call.outputs; ++i)
     op->restored.push_back(in.get() == 1);

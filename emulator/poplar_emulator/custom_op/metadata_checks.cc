@@ -1,5 +1,6 @@
 #include "metadata_checks.h"
 
+#include <iostream>
 #include <stdexcept>
 #include <vector>
 
@@ -27,22 +28,20 @@ void checkIndex(const std::string &op, const char *field, std::int64_t index, st
                              ", and the op has " + std::to_string(size) + " " + of);
 }
 
-void checkElementwise(const Graph &graph, const std::string &op, const std::vector<Tensor> &inputs,
-                      const std::vector<Tensor> &outputs) {
-  const std::string promise = op + "_metadata: is_elementwise promises that output 0 has the shape "
-                                   "and the tiles of the first input, and ";
+/// Returns why is_elementwise does not hold, or "".
+std::string notElementwise(const Graph &graph, const std::vector<Tensor> &inputs,
+                           const std::vector<Tensor> &outputs) {
   if (inputs.empty() || outputs.empty())
-    throw std::runtime_error(promise + "the op has no " + (inputs.empty() ? "input" : "output"));
+    return std::string("the op has no ") + (inputs.empty() ? "input" : "output");
   const Tensor &in = inputs[0], &out = outputs[0];
   if (in.shape() != out.shape())
-    throw std::runtime_error(promise + "it is " + out.shapeToString() + " where that is " +
-                             in.shapeToString());
+    return "it is " + out.shapeToString() + " where that is " + in.shapeToString();
   const std::vector<unsigned> expected = tilesOf(graph, in), found = tilesOf(graph, out);
   for (std::size_t i = 0; i < found.size(); ++i)
     if (found[i] != expected[i])
-      throw std::runtime_error(promise + "element " + std::to_string(i) + " is on tile " +
-                               std::to_string(found[i]) + " where that is on tile " +
-                               std::to_string(expected[i]));
+      return "element " + std::to_string(i) + " is on tile " + std::to_string(found[i]) +
+             " where that is on tile " + std::to_string(expected[i]);
+  return "";
 }
 
 } // namespace
@@ -61,8 +60,12 @@ void checkMetadata(const Graph &graph, const std::string &op, const OpLibrary::M
                                std::to_string(output) + " is input " + std::to_string(input) +
                                " changed in place, and it is another tensor");
   }
-  if (promised.isElementwise)
-    checkElementwise(graph, op, inputs, outputs);
+  const std::string why = promised.isElementwise ? notElementwise(graph, inputs, outputs) : "";
+  if (!why.empty())
+    std::cerr << "warning: " << op
+              << "_metadata: is_elementwise promises that output 0 has the shape and the tiles of "
+                 "the first input, and "
+              << why << "; TensorFlow may choose worse layouts\n";
 }
 
 } // namespace custom_op

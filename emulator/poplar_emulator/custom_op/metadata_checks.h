@@ -10,10 +10,10 @@
 
 namespace custom_op {
 
-/// Checks an op's metadata against the tensors it built. TensorFlow relies on this metadata for
-/// layouts and does not check it. `op` names the op in errors. Raises std::runtime_error for an
-/// index out of range; for is_elementwise if output 0 differs from the first input in shape or
-/// tiles; for a declared alias if the output is not the input itself.
+/// Checks an op's metadata against the tensors it built, which TensorFlow does not. `op` names the
+/// op in errors. Raises std::runtime_error for an index out of range, and for a declared alias if
+/// the output is not the input itself. Warns if is_elementwise does not hold, because output 0
+/// differs from the first input in shape or tiles: for TensorFlow it is a hint for layouts.
 void checkMetadata(const poplar::Graph &graph, const std::string &op,
                    const OpLibrary::Metadata &promised, const std::vector<poplar::Tensor> &inputs,
                    const std::vector<poplar::Tensor> &outputs);

@@ -49,7 +49,7 @@ program::Program buildGradient(Graph &graph, const OpLibrary &library, const Cus
   std::vector<Tensor> packed = gradients;
   packed.insert(packed.end(), outputs.begin(), outputs.end());
   packed.insert(packed.end(), inputs.begin(), inputs.end());
-  const auto promised = library.gradientMetadata(static_cast<std::uint32_t>(packed.size()));
+  const OpLibrary::Metadata &promised = library.gradientMetadata();
   program::Sequence all;
   const std::size_t calls = call.separate_gradients ? op.withGradients.size() : 1;
   for (std::size_t i = 0; i < calls; ++i) {

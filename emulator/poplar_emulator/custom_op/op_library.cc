@@ -5,7 +5,9 @@
 #include <cstring>
 #include <iostream>
 #include <map>
+#include <mutex>
 #include <new>
+#include <set>
 #include <stdexcept>
 #include <type_traits>
 
@@ -80,9 +82,20 @@ bool readsSeven(Metadata5 function, OpLibrary::Metadata &found, std::uint32_t in
   return seven;
 }
 
+/// Returns whether a loaded library is known to have metadata of six parameters; `add` says so.
+bool isOfSix(void *library, bool add = false) {
+  static std::mutex mutex;
+  static std::set<void *> known; // libraries stay loaded
+  const std::lock_guard<std::mutex> lock(mutex);
+  if (add)
+    known.insert(library);
+  return known.count(library) != 0;
+}
+
 } // namespace
 
-OpLibrary::OpLibrary(const std::string &path, const std::string &opName, std::uint32_t apiLevel)
+OpLibrary::OpLibrary(const std::string &path, const std::string &opName, std::uint32_t apiLevel,
+                     std::uint32_t inputs, std::uint32_t gradientInputs)
     : path(path), opName(opName), apiLevel(apiLevel), handle(loaded(path)) {
   const auto *level = static_cast<const std::int32_t *>(symbol("custom_op_api_level", false));
   const std::int32_t found = level ? *level : 0;
@@ -90,6 +103,22 @@ OpLibrary::OpLibrary(const std::string &path, const std::string &opName, std::ui
     throw std::runtime_error("Api level of module " + path + ", op name " + opName + " is " +
                              std::to_string(found) + ", expected " + std::to_string(apiLevel));
   symbol(opName, true);
+  if (!isOfSix(handle)) {
+    std::string six = read(opName + "_metadata", inputs, promised);
+    if (gradientInputs) {
+      const std::string other = read(opName + "_grad_metadata", gradientInputs, gradientPromised);
+      six = six.empty() ? other : six;
+    }
+    if (six.empty())
+      return;
+    isOfSix(handle, true);
+    std::cerr << "warning: " << six
+              << " has six parameters, and API level 5 has seven: the second one, for the indices "
+                 "of outputs that replicas have in common, is missing. All metadata of the library "
+                 "are ignored; TensorFlow would read each flag as another: add the parameter "
+                 "`std::vector<std::int64_t> &` after the first one\n";
+  }
+  promised = gradientPromised = Metadata();
 }
 
 void *OpLibrary::symbol(const std::string &name, bool required) const {
@@ -99,32 +128,16 @@ void *OpLibrary::symbol(const std::string &name, bool required) const {
   return found;
 }
 
-OpLibrary::Metadata OpLibrary::metadata(std::uint32_t inputs) const {
-  return metadataOf(opName + "_metadata", inputs);
-}
-
-OpLibrary::Metadata OpLibrary::gradientMetadata(std::uint32_t inputs) const {
-  return metadataOf(opName + "_grad_metadata", inputs);
-}
-
-OpLibrary::Metadata OpLibrary::metadataOf(const std::string &name, std::uint32_t inputs) const {
-  Metadata found;
+std::string OpLibrary::read(const std::string &name, std::uint32_t inputs, Metadata &found) const {
   void *function = symbol(name, false);
   if (!function)
-    return found;
-  bool &elementwise = found.isElementwise, &stateless = found.isStateless;
-  if (apiLevel >= 5) {
-    if (!readsSeven(reinterpret_cast<Metadata5>(function), found, inputs))
-      std::cerr << "warning: " << name
-                << " has six parameters, and API level 5 has seven: the second one, for the "
-                   "indices of outputs that replicas have in common, is missing. The op runs as "
-                   "if it had no metadata; TensorFlow would read each of its flags as another: add "
-                   "the parameter `std::vector<std::int64_t> &` after the first one\n";
-  } else {
-    reinterpret_cast<Metadata4>(function)(found.allocatingIndices, found.aliasing, elementwise,
-                                          stateless, found.isHashable, inputs);
-  }
-  return found;
+    return "";
+  if (apiLevel >= 5)
+    return readsSeven(reinterpret_cast<Metadata5>(function), found, inputs) ? "" : name;
+  reinterpret_cast<Metadata4>(function)(found.allocatingIndices, found.aliasing,
+                                        found.isElementwise, found.isStateless, found.isHashable,
+                                        inputs);
+  return "";
 }
 
 Tensor OpLibrary::allocate(Graph &graph, std::uint32_t operand,

@@ -80,6 +80,21 @@ PROMISES(Elementwise, elementwise = true)
 SIX_PARAMETERS(SixFlags, stateless = true)
 SIX_PARAMETERS(SixAliases, aliasing[0] = 0)
 
+// Six parameters in both, of which those of the gradient are not recognised: is_stateless arrives
+// as is_elementwise, which would not hold.
+SIX_PARAMETERS(SixOfGradient, stateless = true)
+Program SixOfGradient_grad(Graph &graph, std::int64_t, const std::vector<Tensor> &gradients,
+                           const std::vector<Tensor> &, const std::vector<Tensor> &,
+                           std::vector<Tensor> &outputs, const std::string &, const std::string &) {
+  const Program program = twice(graph, gradients, outputs);
+  graph.setTileMapping(outputs[0], 3);
+  return program;
+}
+void SixOfGradient_grad_metadata(std::vector<std::int64_t> &, Aliasing &, bool &, bool &stateless,
+                                 bool &, std::uint32_t) {
+  stateless = true;
+}
+
 OP(OtherTile) {
   const Program program = twice(graph, inputs, outputs);
   graph.setTileMapping(outputs[0], 3);

@@ -1,8 +1,12 @@
 #include "builtin_vertices.h"
 
+#include <dlfcn.h>
+
 #include <map>
 
 #include <poplar/exceptions.hpp>
+
+#include "popc/compile.h"
 
 namespace poplar::emulator {
 
@@ -42,30 +46,31 @@ struct Library {
   std::shared_ptr<CodeletLibrary> library;
 };
 
-std::map<std::string, Library> makeLibraries() {
-  std::map<std::string, Library> libraries;
-  for (const char *name :
-       {"popnn", "popfloat"}) // programs and no vertices of their own, or nothing
-    libraries[name];
-  for (const auto &vertices : {mapVertices(), arrayVertices()})
-    for (const BuiltinVertex &vertex : vertices)
-      libraries[vertex.library].vertices.push_back(vertex);
-  for (auto &[name, library] : libraries) {
-    for (const BuiltinVertex &vertex : library.vertices)
-      library.tables.push_back(vertex.table);
-    library.library =
-        std::make_shared<CodeletLibrary>(name, library.tables.data(), library.tables.size());
-  }
-  return libraries;
+std::map<std::string, Library> &libraries() {
+  static std::map<std::string, Library> all;
+  return all;
 }
 
 } // namespace
 
+BuiltinLibrary::BuiltinLibrary(const std::string &name, std::vector<BuiltinVertex> vertices) {
+  Library &added = libraries()[name];
+  added.vertices = std::move(vertices);
+  for (const BuiltinVertex &vertex : added.vertices)
+    added.tables.push_back(vertex.table);
+  added.library = std::make_shared<CodeletLibrary>(name, added.tables.data(), added.tables.size());
+}
+
 void addBuiltinLibrary(GraphState &graph, const std::string &name) {
-  static const std::map<std::string, Library> libraries = makeLibraries();
-  const auto found = libraries.find(name);
-  if (found == libraries.end())
-    throw file_load_error("there is no library '" + name + "' in this emulator");
+  auto found = libraries().find(name);
+  if (found == libraries().end()) {
+    const std::string path = popc::libraryDirectory() + "/lib" + name + ".so";
+    if (!dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL))
+      throw file_load_error("there is no library '" + name + "' in this emulator");
+    found = libraries().find(name);
+  }
+  if (found == libraries().end())
+    throw file_load_error("library '" + name + "' has no vertices");
   graph.addLibrary(found->second.library);
   for (const BuiltinVertex &vertex : found->second.vertices) {
     VertexType &type = graph.vertexTypes[vertex.table.name];

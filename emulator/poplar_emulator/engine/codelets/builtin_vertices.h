@@ -17,13 +17,15 @@ struct BuiltinVertex {
   bool takesPieces = true;                                      // see VertexType
 };
 
-/// Adds the vertices of a library to a graph, as its addCodelets does. Raises file_load_error for
-/// an unknown library.
+/// Adds the vertices of a library to a graph, as its addCodelets does. Loads the library if the
+/// program is not linked with it: an executable that was stored may have its vertices. Raises
+/// file_load_error for an unknown library.
 void addBuiltinLibrary(GraphState &graph, const std::string &library);
 
-// The vertices that each file defines.
-std::vector<BuiltinVertex> mapVertices();
-std::vector<BuiltinVertex> arrayVertices();
+/// Registers the vertices of a library of PopLibs when that is loaded.
+struct BuiltinLibrary {
+  BuiltinLibrary(const std::string &name, std::vector<BuiltinVertex> vertices);
+};
 
 /// The table of a field of any element type.
 field::FieldTable anyField(const char *name, std::size_t offset, field::Direction direction,

@@ -6,6 +6,7 @@
 #include <poplar/exceptions.hpp>
 
 #include "counters.h"
+#include "support/sanitize.h"
 #include "vertex_watch.h"
 #include "worker_schedule.h"
 
@@ -14,7 +15,8 @@ namespace poplar::emulator {
 ComputeSetRun::ComputeSetRun(const Compiled &compiled, unsigned computeSet, MemoryImage &memory,
                              unsigned firstTile, bool poisonOutputs, bool checkBounds)
     : graph(*compiled.graph), memory(memory), firstTile(firstTile), poisonOutputs(poisonOutputs),
-      checkBounds(checkBounds), name(graph.computeSets[computeSet].name) {
+      checkBounds(checkBounds || sanitizes()), name(graph.computeSets[computeSet].name),
+      checksAccess(sanitizes()) {
   VertexWatch::limit(); // raises for a wrong variable here, not in another thread
   std::vector<std::size_t> order = graph.computeSets[computeSet].vertices;
   std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
@@ -57,9 +59,16 @@ std::string ComputeSetRun::describe(std::size_t vertex, unsigned tile) const {
 void ComputeSetRun::runTile(std::size_t index) {
   if (VertexWatch::ofThread().run([this, index] { runVertices(index); }))
     return;
+  AccessCheck::ofThread().begin(nullptr, 0, 0, false);
   std::ostringstream text;
-  text << describe(running[index], tiles[index].tile) << " did not end: it took more than "
-       << VertexWatch::limit() << " s of processor time ($IPULSE_EMULATOR_VERTEX_SECONDS)";
+  text << describe(running[index], tiles[index].tile) << " ";
+  const std::string why = VertexWatch::ofThread().reason();
+  if (!why.empty()) {
+    faults[index] = text.str() + why;
+    return;
+  }
+  text << "did not end: it took more than " << VertexWatch::limit()
+       << " s of processor time ($IPULSE_EMULATOR_VERTEX_SECONDS)";
   faults[index] = text.str();
 }
 
@@ -70,10 +79,14 @@ void ComputeSetRun::runVertices(std::size_t index) {
   bool result = true;
   enterTile(firstTile + tiles[index].tile, rounds);
   VertexWatch &watch = VertexWatch::ofThread();
+  AccessCheck &access = AccessCheck::ofThread();
   for (std::size_t v = tiles[index].first; v < tiles[index].end; ++v) {
     const BoundVertex &vertex = vertices[v];
     running[index] = v;
     watch.begin();
+    if (checksAccess)
+      access.begin(&ranges, vertex.firstRange, vertex.endRange,
+                   vertex.table->kind == field::Kind::MultiVertex);
     const bool counted = vertex.estimate == kCounted;
     for (std::uint32_t i = vertex.firstPoisoned; i < vertex.endPoisoned; ++i)
       poisonElements(poisoned[i].type, poisoned[i].first, poisoned[i].count);
@@ -121,6 +134,8 @@ void ComputeSetRun::runVertices(std::size_t index) {
       if (staged[i].out)
         memory.scatter(*staged[i].view, staged[i].buffer);
   }
+  if (checksAccess)
+    access.begin(nullptr, 0, 0, false);
   cycles[index].cycles = tiles[index].rearranged + schedule.cycles();
   flops[index] = operations;
   results[index] = result;

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "access_check.h"
 #include "executable/compiled.h"
 #include "memory/memory_image.h"
 #include "row_guards.h"
@@ -70,6 +71,7 @@ private:
     std::uint64_t overheadBundles; // to start compute(), for each worker
     std::uint32_t firstStaged, endStaged, firstPoisoned, endPoisoned, firstGuarded, endGuarded;
     std::uint32_t scope; // its place in scopes
+    std::size_t firstRange, endRange;
   };
   struct BoundTile {
     unsigned tile;
@@ -90,7 +92,8 @@ private:
   void runVertices(std::size_t index);
   std::string describe(std::size_t vertex, unsigned tile) const;
   std::uint32_t placeOfScope(const VertexInstance &vertex);
-  char *allocate(std::size_t bytes, std::size_t align);
+  /// own: whether a vertex may access all of it.
+  char *allocate(std::size_t bytes, std::size_t align, bool own = true);
 
   const GraphState &graph;
   MemoryImage &memory;
@@ -105,6 +108,8 @@ private:
   std::vector<Staged> staged;
   std::vector<Poisoned> poisoned;
   RowGuards guards;
+  const bool checksAccess; // $IPULSE_EMULATOR_SANITIZE
+  AccessRanges ranges;
   std::vector<std::string> scopes;
   std::map<std::string, std::uint32_t> scopePlaces;
   std::uint64_t rounds = 0; // executions so far

@@ -21,7 +21,7 @@ constexpr std::size_t kFirstArenaBytes = 1 << 12, kArenaBytes = 1 << 20;
 
 } // namespace
 
-char *ComputeSetRun::allocate(std::size_t bytes, std::size_t align) {
+char *ComputeSetRun::allocate(std::size_t bytes, std::size_t align, bool own) {
   align = std::max<std::size_t>(align, 16);
   std::size_t at = (arenaUsed + align - 1) / align * align;
   if (arenas.empty() || at + bytes > arenaSize) {
@@ -32,6 +32,8 @@ char *ComputeSetRun::allocate(std::size_t bytes, std::size_t align) {
     at = 0;
   }
   arenaUsed = at + bytes;
+  if (own && checksAccess)
+    ranges.add(nullptr, arenas.back().get() + at, bytes);
   return arenas.back().get() + at;
 }
 
@@ -39,6 +41,7 @@ void ComputeSetRun::bind(const VertexInstance &vertex) {
   const field::VertexTable &table = *vertex.type->table;
   BoundVertex bound{};
   bound.table = &table;
+  bound.firstRange = ranges.size();
   bound.state = allocate(table.size, table.align);
   bound.firstStaged = static_cast<std::uint32_t>(staged.size());
   bound.firstPoisoned = static_cast<std::uint32_t>(poisoned.size());
@@ -48,6 +51,8 @@ void ComputeSetRun::bind(const VertexInstance &vertex) {
   bound.endStaged = static_cast<std::uint32_t>(staged.size());
   bound.endPoisoned = static_cast<std::uint32_t>(poisoned.size());
   bound.endGuarded = static_cast<std::uint32_t>(guards.size());
+  bound.endRange = ranges.size();
+  ranges.sort(bound.firstRange, bound.endRange);
   bound.overheadBundles =
       graph.machine.vertexOverheadBundles + unpackBundles(graph.machine, vertex);
   const std::optional<VertexPerfEstimate> estimate = estimateOf(graph, vertex);
@@ -139,9 +144,14 @@ Span ComputeSetRun::bindRow(const FieldTable &table, const View &view, bool alia
   if (!onePiece || !aligned || aliased || checkBounds) {
     const std::size_t guard = checkBounds ? std::max(RowGuards::kBytes, align) : 0;
     const std::size_t bytes = view.size() * size;
-    char *buffer = allocate(bytes + 2 * guard, std::max<std::size_t>(align, 16)) + guard;
+    // Where accesses are checked, a row has no more than the alignment that its field asks for.
+    const std::size_t most = std::max<std::size_t>(align, 16),
+                      skew = checksAccess ? align % most : 0;
+    char *buffer = allocate(bytes + 2 * guard + skew, most, false) + guard + skew;
     if (checkBounds)
       guards.add(table, buffer, bytes);
+    if (checksAccess)
+      ranges.add(&table, buffer, bytes);
     staged.push_back({&view, buffer, !poison, written});
     span.first = buffer;
   }

@@ -18,6 +18,8 @@ namespace {
 
 constexpr double kSeconds = 60;
 constexpr int kSignal = SIGURG; // ignored by a process that does not handle it
+constexpr int kFaults[] = {SIGFPE, SIGSEGV, SIGBUS, SIGILL};
+struct sigaction former[NSIG]; // actions for faults outside of vertices
 
 double processorSeconds(pthread_t thread) {
   clockid_t clock;
@@ -40,6 +42,7 @@ public:
 
   void add(VertexWatch *watch) {
     const std::lock_guard<std::mutex> lock(mutex);
+    catchFaults();
     watches.push_back(watch);
     if (process != getpid() && VertexWatch::limit() > 0) { // also in a child after a fork
       process = getpid();
@@ -53,6 +56,19 @@ public:
   }
 
 private:
+  void catchFaults() {
+#ifndef __SANITIZE_ADDRESS__ // which reports them itself
+    if (catching)
+      return;
+    catching = true;
+    struct sigaction action = {};
+    action.sa_sigaction = VertexWatch::onSignal;
+    action.sa_flags = SA_SIGINFO | SA_NODEFER | SA_ONSTACK; // the handler may not return
+    for (const int number : kFaults)
+      sigaction(number, &action, &former[number]);
+#endif
+  }
+
   static void leave(int) {
     VertexWatch &watch = VertexWatch::ofThread();
     if (watch.isRunning.load() && watch.count.load() == watch.ended.load())
@@ -95,6 +111,7 @@ private:
   std::mutex mutex;
   std::vector<VertexWatch *> watches;
   pid_t process = 0; // that has the thread
+  bool catching = false;
 };
 
 VertexWatch &VertexWatch::ofThread() {
@@ -114,7 +131,59 @@ double VertexWatch::limit() {
   return value;
 }
 
-VertexWatch::VertexWatch() : thread(pthread_self()) { Watcher::get().add(this); }
-VertexWatch::~VertexWatch() { Watcher::get().remove(this); }
+thread_local VertexWatch *VertexWatch::running = nullptr;
+
+void VertexWatch::onSignal(int number, siginfo_t *info, void *) {
+  VertexWatch *watch = running;
+  if (watch && info->si_code > 0) { // by an instruction of this thread
+    watch->signal = number;
+    watch->address = reinterpret_cast<std::uintptr_t>(info->si_addr);
+    siglongjmp(watch->back, 1);
+  }
+  sigaction(number, &former[number], nullptr); // the instruction is repeated
+  if (info->si_code <= 0)
+    raise(number);
+}
+
+void VertexWatch::end(const std::string &reason) {
+  why = reason;
+  siglongjmp(back, 1);
+}
+
+std::string VertexWatch::reason() const {
+  switch (signal) {
+  case 0:
+    return why;
+  case SIGFPE:
+    return "divided an integer by 0, or the least one by -1";
+  case SIGILL:
+    return "reached an invalid instruction, which compilers put where code has no meaning, such as "
+           "a write to address 0";
+  default:
+    return "accessed address " + std::to_string(address) +
+           ", which is in no memory, or needed more stack than there is";
+  }
+}
+
+VertexWatch::VertexWatch() : thread(pthread_self()), signalStack(1 << 16) {
+  stack_t own = {}, present = {};
+  sigaltstack(nullptr, &present);
+  own.ss_sp = signalStack.data();
+  own.ss_size = signalStack.size();
+  if (present.ss_flags & SS_DISABLE)
+    sigaltstack(&own, nullptr);
+  else
+    signalStack.clear();
+  Watcher::get().add(this);
+}
+
+VertexWatch::~VertexWatch() {
+  if (!signalStack.empty()) {
+    stack_t none = {};
+    none.ss_flags = SS_DISABLE;
+    sigaltstack(&none, nullptr);
+  }
+  Watcher::get().remove(this);
+}
 
 } // namespace poplar::emulator

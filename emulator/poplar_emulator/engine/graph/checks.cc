@@ -7,6 +7,9 @@
 
 #include <poplar/exceptions.hpp>
 
+#include "memory/tile_addresses.h"
+#include "support/sanitize.h"
+
 namespace poplar::emulator {
 namespace {
 
@@ -27,6 +30,8 @@ void checkField(const GraphState &graph, const VertexInstance &vertex, const Fie
   if (table.direction == Direction::None) {
     if (!connection.set && table.shape != Shape::Scalar)
       throw no_size_specified(words + " has neither values nor a size");
+    if (!connection.set && sanitizes() && !vertex.type->library->isBuiltin())
+      throw graph_connection_error(words + " has no value: Graph::setInitialValue sets it");
     return;
   }
   const bool hole = std::any_of(connection.rows.begin(), connection.rows.end(),
@@ -91,14 +96,14 @@ void checkConflicts(const GraphState &graph, const ComputeSetState &set) {
            std::tie(b.piece.variable, b.piece.begin, b.vertex);
   });
   const auto refuse = [&](const Access &a, const Access &b) {
-    throw graph_program_compilation_error(
-        "compute set '" + set.name + "': element " + std::to_string(b.piece.begin) +
-        " of variable '" + graph.variables[b.piece.variable].name + "' is " +
-        (a.write && b.write ? "written by two vertices"
-                            : "written by one vertex and read by "
-                              "another") +
-        ", of types '" + graph.vertices[a.vertex].type->table->name + "' and '" +
-        graph.vertices[b.vertex].type->table->name + "'");
+    throw graph_cycle_error("compute set '" + set.name + "': element " +
+                            std::to_string(b.piece.begin) + " of variable '" +
+                            graph.variables[b.piece.variable].name + "' is " +
+                            (a.write && b.write ? "written by two vertices"
+                                                : "written by one vertex and read by "
+                                                  "another") +
+                            ", of types '" + graph.vertices[a.vertex].type->table->name +
+                            "' and '" + graph.vertices[b.vertex].type->table->name + "'");
   };
   Reach writes, reads;
   unsigned variable = 0;
@@ -111,6 +116,48 @@ void checkConflicts(const GraphState &graph, const ComputeSetState &set) {
     if (const Access *other = next.write ? reads.overlapping(next) : nullptr)
       refuse(*other, next);
     (next.write ? writes : reads).add(next);
+  }
+}
+
+/// Checks that no two vertices of a tile write into the same word of it: a tile stores 8 and 16
+/// bits by reading the word, and so the later store may bring back what the word was.
+void checkWords(const GraphState &graph, const ComputeSetState &set, unsigned granularity) {
+  TileAddresses addresses(graph);
+  std::map<std::tuple<unsigned, unsigned, std::size_t>, std::size_t> writers;
+  for (const std::size_t v : set.vertices) {
+    const VertexInstance &vertex = graph.vertices[v];
+    const field::VertexTable &type = *vertex.type->table;
+    if (vertex.type->library->isBuiltin())
+      continue; // stands for several vertices of PopLibs
+    const auto add = [&](const Piece &p) {
+      const std::size_t size = sizeOf(graph.variables[p.variable].type);
+      if (size >= granularity)
+        return;
+      addresses.forEach(
+          p.variable, p.begin, p.end,
+          [&](std::size_t begin, std::size_t end, unsigned tile, std::size_t address) {
+            if (tile != vertex.tile || begin == end)
+              return; // the vertex has a buffer of its own
+            const std::size_t last = (address + end - begin - 1) * size / granularity;
+            for (std::size_t word : {address * size / granularity, last}) {
+              const auto [at, isNew] = writers.emplace(std::make_tuple(p.variable, tile, word), v);
+              if (isNew || at->second == v)
+                continue;
+              throw graph_cycle_error(
+                  "compute set '" + set.name + "': vertices of types '" +
+                  graph.vertices[at->second].type->table->name + "' and '" + type.name +
+                  "' write into the same word of " + std::to_string(granularity) +
+                  " bytes of tile " + std::to_string(tile) + ", with element " +
+                  std::to_string(begin) + " of variable '" + graph.variables[p.variable].name +
+                  "': one may undo what the other writes");
+            }
+          });
+    };
+    for (unsigned f = 0; f < type.numFields; ++f)
+      if (type.fields[f].direction == Direction::Output ||
+          type.fields[f].direction == Direction::InOut)
+        for (const auto &row : vertex.fields[f].rows)
+          row->forEachPiece(add);
   }
 }
 
@@ -187,6 +234,8 @@ void checkComputeSet(const GraphState &graph, unsigned computeSet) {
   }
   checkInterleaved(graph, set);
   checkConflicts(graph, set);
+  if (sanitizes())
+    checkWords(graph, set, graph.machine.atomicStoreGranularity);
 }
 
 } // namespace poplar::emulator

@@ -2,8 +2,10 @@
 #include <algorithm>
 
 #include <poplar/Graph.hpp>
+#include <poplar/exceptions.hpp>
 
 #include "codelets/conversion.h"
+#include "support/sanitize.h"
 #include "vertex_field.h"
 
 namespace poplar {
@@ -19,6 +21,21 @@ std::vector<char> &rowOf(const VertexField &at, const FieldRef &ref) {
   const std::size_t row = at.table.shape == Shape::VectorOfVectors ? ref.getIndex() : 0;
   rows.resize(std::max(rows.size(), row + 1));
   return rows[row];
+}
+
+/// Raises overflow_error if an integer field cannot have the value that it is set to.
+void needFit(const FieldData &value, const std::vector<char> &converted, const Type &element,
+             const std::string &name) {
+  if (element == HALF || element == FLOAT)
+    return;
+  const auto wide = [&](const Type &type, const std::vector<char> &bytes) {
+    return emulator::convert(type, bytes.data(), value.size(), LONGLONG);
+  };
+  if (emulator::convert(element, converted.data(), value.size(), value.type()) != value.bytes() ||
+      (value.type() != FLOAT && value.type() != HALF &&
+       wide(element, converted) != wide(value.type(), value.bytes())))
+    throw overflow_error(name + " is of type " + element.toString().cloneAsString() +
+                         ", which cannot represent the value that it is set to");
 }
 
 } // namespace
@@ -68,6 +85,8 @@ void Graph::setInitialFieldValue(const FieldRef &ref, const FieldData &value) {
                                  kinds[given]);
   const std::vector<char> bytes =
       emulator::convert(value.type(), value.bytes().data(), value.size(), element);
+  if (emulator::sanitizes())
+    needFit(value, bytes, element, at.name);
   if (at.table.shape == Shape::Vector && ref.isIndexed()) {
     std::vector<char> &row = rowOf(at, ref);
     const std::size_t end = (ref.getIndex() + 1) * bytes.size();

@@ -17,7 +17,10 @@ using field::Shape;
 
 } // namespace
 
-MemoryModel::MemoryModel(const GraphState &graph) : graph(graph), memory(graph.machine.numTiles()) {
+MemoryModel::MemoryModel(const GraphState &graph)
+    : graph(graph), memory(graph.machine.numTiles()),
+      workerStacks(memory.size(), graph.machine.stackBytesPerWorker),
+      supervisorStacks(memory.size(), graph.machine.supervisorStackBytes) {
   const Machine &m = graph.machine;
   for (TileMemory &tile : memory)
     tile.stack = std::uint64_t{m.stackBytesPerWorker} * m.workers + m.supervisorStackBytes;
@@ -35,8 +38,17 @@ void MemoryModel::addVertex(const VertexInstance &vertex) {
     if (table.shape == Shape::VectorOfVectors)
       tile.vertexFieldData += (c.rows.size() + c.values.size()) * pointerBytes(table.layout);
   }
-  if (codeOnTile.emplace(vertex.tile, vertex.type->table).second)
-    tile.vertexCode += vertex.type->table->codeBytes;
+  const field::VertexTable &type = *vertex.type->table;
+  if (!codeOnTile.emplace(vertex.tile, &type).second)
+    return;
+  tile.vertexCode += type.codeBytes;
+  for (const field::StaticData *data = type.data; data && data->address; ++data)
+    if (dataOnTile.emplace(vertex.tile, data->address).second)
+      tile.vertexCode += data->bytes;
+  const bool supervises = type.kind == field::Kind::SupervisorVertex;
+  std::uint64_t &stack = (supervises ? supervisorStacks : workerStacks)[vertex.tile];
+  stack = std::max<std::uint64_t>(stack, type.stackBytes);
+  tile.stack = workerStacks[vertex.tile] * graph.machine.workers + supervisorStacks[vertex.tile];
 }
 
 void MemoryModel::addExchange(const Traffic &traffic) {
@@ -148,7 +160,8 @@ void checkFits(const Compiled &compiled) {
         << (over == 1 ? " tile is" : " tiles are") << " over. Of these, "
         << worst->internalExchangeCode + worst->globalExchangeCode + worst->hostExchangeCode
         << " are code of exchanges, " << worst->controlCode + worst->vertexCode
-        << " other code and " << worst->vertexInstanceState + worst->vertexFieldData
+        << " other code and static data of codelets, " << worst->stack << " stacks and "
+        << worst->vertexInstanceState + worst->vertexFieldData
         << " vertices. Largest variables of tile " << tile << ":";
   const char *between = " ";
   for (const auto &[bytes, v] : largestVariables(graph, tile, 5)) {

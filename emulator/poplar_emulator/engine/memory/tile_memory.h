@@ -33,6 +33,8 @@ private:
   const GraphState &graph;
   std::vector<TileMemory> memory;
   std::set<std::pair<unsigned, const field::VertexTable *>> codeOnTile;
+  std::set<std::pair<unsigned, const void *>> dataOnTile;
+  std::vector<std::uint64_t> workerStacks, supervisorStacks; // [tiles], bytes of one
   Messages held;
 };
 

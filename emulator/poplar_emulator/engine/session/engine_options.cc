@@ -7,6 +7,7 @@
 #include <locale>
 #include <regex>
 #include <sstream>
+#include <vector>
 
 #include <poplar/exceptions.hpp>
 
@@ -59,6 +60,95 @@ double positive(const std::string &name, const std::string &value) {
   return number;
 }
 
+// Names that programs use, to recognise a misspelt one.
+const char *const kNames[] = {
+    "autoReport.all",
+    "autoReport.directory",
+    "autoReport.executionProfileProgramRunCount",
+    "autoReport.outputArchive",
+    "autoReport.outputDebugInfo",
+    "autoReport.outputExecutionProfile",
+    "autoReport.outputGraphProfile",
+    "autoReport.outputLoweredVars",
+    "autoReport.outputSerializedGraph",
+    "autoReport.streamAtEachRun",
+    "debug.allowOutOfMemory",
+    "debug.branchRecordTile",
+    "debug.checkBounds",
+    "debug.computeInstrumentationLevel",
+    "debug.cpuMultiThreadExecution",
+    "debug.executionProfileDetail",
+    "debug.floatPointOpException",
+    "debug.instrument",
+    "debug.instrumentCompute",
+    "debug.instrumentControlFlow",
+    "debug.instrumentExternalExchange",
+    "debug.loweredVarDumpFile",
+    "debug.nanOverflowMode",
+    "debug.outputAllSymbols",
+    "debug.poisonOutputs",
+    "debug.retainDebugInformation",
+    "debug.runtimeVerify",
+    "debug.verify",
+    "emulator.hostBytesPerSecond",
+    "emulator.hostLatencySeconds",
+    "exchange.enablePrefetch",
+    "exchange.streamBufferOverlap",
+    "opt.enableInlining",
+    "opt.enableSkipSyncs",
+    "opt.internalExchangeOptimisationTarget",
+    "opt.maxCompilationThreads",
+    "opt.maxLinkerThreads",
+    "prng.enableStochasticRounding",
+    "prng.seed",
+    "profiler.blocks.filter",
+    "profiler.format",
+    "profiler.implicitFlush",
+    "profiler.perExecutionStreamCopyCycles",
+    "profiler.programs.filter",
+    "profiler.replicaToProfile",
+    "streamCallbacks.maxLookahead",
+    "streamCallbacks.multiThreadMode",
+    "streamCallbacks.numWorkerThreads",
+    "streamCallbacks.numaAware",
+    "target.deterministicWorkers",
+    "target.extendedMemory",
+    "target.hostSyncTimeout",
+    "target.saveArchive",
+    "target.syncReplicasIndependently",
+};
+
+/// Returns how many letters two names differ in: missing, added, changed or swapped ones.
+std::size_t distance(const std::string &a, const std::string &b) {
+  std::vector<std::vector<std::size_t>> d(a.size() + 1, std::vector<std::size_t>(b.size() + 1));
+  for (std::size_t i = 0; i <= a.size(); ++i)
+    for (std::size_t j = 0; j <= b.size(); ++j) {
+      if (i == 0 || j == 0) {
+        d[i][j] = i + j;
+        continue;
+      }
+      d[i][j] = std::min({d[i - 1][j] + 1, d[i][j - 1] + 1,
+                          d[i - 1][j - 1] + (std::tolower(a[i - 1]) != std::tolower(b[j - 1]))});
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+        d[i][j] = std::min(d[i][j], d[i - 2][j - 2] + 1);
+    }
+  return d[a.size()][b.size()];
+}
+
+/// Returns words that name the option that was meant, or "" if the name is none's misspelling.
+std::string didYouMean(const std::string &name) {
+  const char *best = nullptr;
+  std::size_t least = 3;
+  for (const char *known : kNames) {
+    if (name == known)
+      return "";
+    const std::size_t between = distance(name, known);
+    if (between < least)
+      best = known, least = between;
+  }
+  return best ? ": did you mean '" + std::string(best) + "'?" : "";
+}
+
 void check(const std::string &name, const std::string &value) {
   // The emulator accepts and ignores the options of the other families.
   static const char *const families[] = {
@@ -67,8 +157,9 @@ void check(const std::string &name, const std::string &value) {
       "emulator."};
   const bool known = std::any_of(std::begin(families), std::end(families),
                                  [&](const char *f) { return starts(name, f); });
-  if (!known)
-    throw invalid_option("unrecognised engine option '" + name + "'");
+  const std::string meant = didYouMean(name);
+  if (!known || (!meant.empty() && !starts(name, "emulator.")))
+    throw invalid_option("unrecognised engine option '" + name + "'" + meant);
   if (isSwitch(name) && value != "true" && value != "false")
     throw invalid_option("engine option '" + name + "' is \"true\" or \"false\", not \"" + value +
                          "\"");

@@ -37,6 +37,12 @@ void Session::load(const Device &device) {
   const Target &target = device.getTarget();
   if (!device.isAttached())
     throw runtime_error("the device is not attached: call Device::attach before Engine::load");
+  // A simulator, which is a model here, runs what was built for an IPU.
+  const bool simulates =
+      built.type == TargetType::IPU && target.getTargetType() == TargetType::IPU_MODEL;
+  if (target.getTargetType() != built.type && !simulates)
+    throw runtime_error("the graph was built for the target type " + toString(built.type) +
+                        " and the device is " + toString(target.getTargetType()));
   if (target.getNumTiles() < built.numTiles() || target.getTilesPerIPU() != built.tilesPerIPU)
     throw runtime_error("the graph was built for " + std::to_string(built.numIPUs) + " IPUs of " +
                         std::to_string(built.tilesPerIPU) + " tiles and the device has " +

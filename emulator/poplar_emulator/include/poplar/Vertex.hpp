@@ -13,6 +13,15 @@
 #include <poplar/VectorLayout.hpp>
 #include <poplar/VertexFields.hpp>
 
+// Attributes of classes and functions in codelets of PopLibs. A tile's alignment of code and its
+// instrumentation are not emulated.
+#ifndef WORKER_ALIGN
+#define WORKER_ALIGN
+#endif
+#ifndef NO_INSTRUMENT
+#define NO_INSTRUMENT
+#endif
+
 namespace poplar {
 
 class VertexBase {};

@@ -20,14 +20,14 @@ template <typename V> const char *written() { return __PRETTY_FUNCTION__; }
 void addVertex(std::vector<VertexTable> &tables, VertexTable vertex, const char *written,
                const char *mangled);
 
-/// Adds the vertex class V to the tables.
+/// Adds the vertex class V to the tables. bytes: of its code and its stack.
 template <typename V>
 void describe(std::vector<VertexTable> &tables, const std::vector<FieldTable> &fields,
-              bool (*compute)(void *state, unsigned worker), std::size_t codeBytes,
-              const char *const *problems) {
+              bool (*compute)(void *state, unsigned worker), const std::size_t *bytes,
+              const char *const *problems, const StaticData *data) {
   addVertex(tables,
             {nullptr, sizeof(V), alignof(V), kindOf<V>(), fields.data(),
-             static_cast<unsigned>(fields.size()), compute, codeBytes, problems},
+             static_cast<unsigned>(fields.size()), compute, bytes[0], problems, bytes[1], data},
             written<V>(), typeid(V).name());
 }
 

@@ -30,6 +30,12 @@ struct FieldTable {
   bool interleaved;
 };
 
+/// Static data that a vertex names; an address of null ends a list.
+struct StaticData {
+  const void *address;
+  std::size_t bytes;
+};
+
 struct VertexTable {
   const char *name;
   std::size_t size;
@@ -40,6 +46,8 @@ struct VertexTable {
   bool (*compute)(void *state, unsigned worker);
   std::size_t codeBytes;
   const char *const *problems = nullptr; ///< of linking for any target, of linking for a device
+  std::size_t stackBytes = 0;            ///< of one call of compute()
+  const StaticData *data = nullptr;      ///< a list
 };
 
 template <typename T, typename = void> struct ElementId {

@@ -1,8 +1,6 @@
 #ifndef popops_ElementWise_hpp
 #define popops_ElementWise_hpp
 
-#include <type_traits>
-
 #include <popops/ElementWiseMap.hpp>
 #include <poputil/DebugInfo.hpp>
 
@@ -25,64 +23,32 @@ namespace popops {
                                const poplar::OptionFlags &options = {}) {                          \
     mapWithOutput(graph, expr::UnaryOpType::OP, A, out, prog, debugContext, options);              \
   }
+/// Each operand is a tensor or a number.
 #define POPOPS_BINARY(NAME, OP)                                                                    \
-  inline poplar::Tensor NAME(poplar::Graph &graph, const poplar::Tensor &A,                        \
-                             const poplar::Tensor &B, poplar::program::Sequence &prog,             \
-                             const poplar::DebugContext &debugContext = {},                        \
-                             const poplar::OptionFlags &options = {}) {                            \
-    return map(graph, expr::BinaryOp(expr::BinaryOpType::OP, expr::_1, expr::_2), {A, B}, prog,    \
-               debugContext, options);                                                             \
-  }                                                                                                \
-  inline void NAME##InPlace(poplar::Graph &graph, const poplar::Tensor &A,                         \
-                            const poplar::Tensor &B, poplar::program::Sequence &prog,              \
-                            const poplar::DebugContext &debugContext = {},                         \
-                            const poplar::OptionFlags &options = {}) {                             \
-    mapInPlace(graph, expr::BinaryOp(expr::BinaryOpType::OP, expr::_1, expr::_2), {A, B}, prog,    \
-               debugContext, options);                                                             \
-  }                                                                                                \
-  inline void NAME##WithOutput(                                                                    \
-      poplar::Graph &graph, const poplar::Tensor &A, const poplar::Tensor &B,                      \
-      const poplar::Tensor &out, poplar::program::Sequence &prog,                                  \
+  template <typename A, typename B, typename = operand_detail::IfOperands<A, B>>                   \
+  poplar::Tensor NAME(                                                                             \
+      poplar::Graph &graph, const A &a, const B &b, poplar::program::Sequence &prog,               \
       const poplar::DebugContext &debugContext = {}, const poplar::OptionFlags &options = {}) {    \
-    mapWithOutput(graph, expr::BinaryOp(expr::BinaryOpType::OP, expr::_1, expr::_2), {A, B}, out,  \
-                  prog, debugContext, options);                                                    \
+    operand_detail::Operands operands;                                                             \
+    const auto e = operand_detail::expression(expr::BinaryOpType::OP, operands, a, b);             \
+    return map(graph, e, operands.tensors, prog, debugContext, options);                           \
   }                                                                                                \
-  template <typename T, typename = typename std::enable_if<std::is_arithmetic<T>::value>::type>    \
-  inline poplar::Tensor NAME(                                                                      \
-      poplar::Graph &graph, const poplar::Tensor &A, T b, poplar::program::Sequence &prog,         \
+  template <typename B, typename = operand_detail::IfOperands<poplar::Tensor, B>>                  \
+  void NAME##InPlace(                                                                              \
+      poplar::Graph &graph, const poplar::Tensor &a, const B &b, poplar::program::Sequence &prog,  \
       const poplar::DebugContext &debugContext = {}, const poplar::OptionFlags &options = {}) {    \
-    return map(graph, expr::BinaryOp(expr::BinaryOpType::OP, expr::_1, expr::Const(b)), {A}, prog, \
-               debugContext, options);                                                             \
+    operand_detail::Operands operands;                                                             \
+    const auto e = operand_detail::expression(expr::BinaryOpType::OP, operands, a, b);             \
+    mapInPlace(graph, e, operands.tensors, prog, debugContext, options);                           \
   }                                                                                                \
-  template <typename T, typename = typename std::enable_if<std::is_arithmetic<T>::value>::type>    \
-  inline void NAME##InPlace(                                                                       \
-      poplar::Graph &graph, const poplar::Tensor &A, T b, poplar::program::Sequence &prog,         \
-      const poplar::DebugContext &debugContext = {}, const poplar::OptionFlags &options = {}) {    \
-    mapInPlace(graph, expr::BinaryOp(expr::BinaryOpType::OP, expr::_1, expr::Const(b)), {A}, prog, \
-               debugContext, options);                                                             \
-  }                                                                                                \
-  template <typename T, typename = typename std::enable_if<std::is_arithmetic<T>::value>::type>    \
-  inline void NAME##WithOutput(poplar::Graph &graph, const poplar::Tensor &A, T b,                 \
-                               const poplar::Tensor &out, poplar::program::Sequence &prog,         \
-                               const poplar::DebugContext &debugContext = {},                      \
-                               const poplar::OptionFlags &options = {}) {                          \
-    mapWithOutput(graph, expr::BinaryOp(expr::BinaryOpType::OP, expr::_1, expr::Const(b)), {A},    \
-                  out, prog, debugContext, options);                                               \
-  }                                                                                                \
-  template <typename T, typename = typename std::enable_if<std::is_arithmetic<T>::value>::type>    \
-  inline poplar::Tensor NAME(                                                                      \
-      poplar::Graph &graph, T a, const poplar::Tensor &B, poplar::program::Sequence &prog,         \
-      const poplar::DebugContext &debugContext = {}, const poplar::OptionFlags &options = {}) {    \
-    return map(graph, expr::BinaryOp(expr::BinaryOpType::OP, expr::Const(a), expr::_1), {B}, prog, \
-               debugContext, options);                                                             \
-  }                                                                                                \
-  template <typename T, typename = typename std::enable_if<std::is_arithmetic<T>::value>::type>    \
-  inline void NAME##WithOutput(poplar::Graph &graph, T a, const poplar::Tensor &B,                 \
-                               const poplar::Tensor &out, poplar::program::Sequence &prog,         \
-                               const poplar::DebugContext &debugContext = {},                      \
-                               const poplar::OptionFlags &options = {}) {                          \
-    mapWithOutput(graph, expr::BinaryOp(expr::BinaryOpType::OP, expr::Const(a), expr::_1), {B},    \
-                  out, prog, debugContext, options);                                               \
+  template <typename A, typename B, typename = operand_detail::IfOperands<A, B>>                   \
+  void NAME##WithOutput(poplar::Graph &graph, const A &a, const B &b, const poplar::Tensor &out,   \
+                        poplar::program::Sequence &prog,                                           \
+                        const poplar::DebugContext &debugContext = {},                             \
+                        const poplar::OptionFlags &options = {}) {                                 \
+    operand_detail::Operands operands;                                                             \
+    const auto e = operand_detail::expression(expr::BinaryOpType::OP, operands, a, b);             \
+    mapWithOutput(graph, e, operands.tensors, out, prog, debugContext, options);                   \
   }
 
 POPOPS_UNARY(abs, ABSOLUTE)

@@ -3,6 +3,7 @@
 
 // Part of ElementWise.hpp; not a header of the SDK.
 
+#include <type_traits>
 #include <vector>
 
 #include <poplar/Graph.hpp>
@@ -90,6 +91,47 @@ inline void mapWithOutput(poplar::Graph &graph, expr::TernaryOpType op, const po
   mapWithOutput(graph, expr::TernaryOp(op, expr::_1, expr::_2, expr::_3), {A, B, C}, out, prog,
                 debugContext, options);
 }
+
+namespace operand_detail {
+
+/// An operation's operands: tensors get placeholders, numbers stand in the expression.
+struct Operands {
+  std::vector<poplar::Tensor> tensors;
+  expr::Any add(const poplar::Tensor &t) {
+    tensors.push_back(t);
+    return expr::PlaceHolder(static_cast<unsigned>(tensors.size()));
+  }
+  template <typename T> expr::Any add(T value) { return expr::Const(value); }
+};
+
+template <typename A, typename B>
+expr::BinaryOp expression(expr::BinaryOpType op, Operands &operands, const A &a, const B &b) {
+  const expr::Any x = operands.add(a), y = operands.add(b);
+  return {op, x, y};
+}
+template <typename A, typename B, typename C>
+expr::TernaryOp expression(expr::TernaryOpType op, Operands &operands, const A &a, const B &b,
+                           const C &c) {
+  const expr::Any x = operands.add(a), y = operands.add(b), z = operands.add(c);
+  return {op, x, y, z};
+}
+
+template <typename... T> struct AreOperands {
+  static constexpr bool valid = true;
+  static constexpr bool hasTensor = false;
+};
+template <typename First, typename... Rest> struct AreOperands<First, Rest...> {
+  static constexpr bool isTensor = std::is_same<First, poplar::Tensor>::value;
+  static constexpr bool valid =
+      (isTensor || std::is_arithmetic<First>::value) && AreOperands<Rest...>::valid;
+  static constexpr bool hasTensor = isTensor || AreOperands<Rest...>::hasTensor;
+};
+/// Enabled if one of the operands is a tensor, which determines type and shape of the result.
+template <typename... T>
+using IfOperands =
+    typename std::enable_if<AreOperands<T...>::valid && AreOperands<T...>::hasTensor>::type;
+
+} // namespace operand_detail
 
 } // namespace popops
 

@@ -13,42 +13,43 @@ namespace pvti {
 
 class TraceChannel {
 public:
-  TraceChannel(std::string name) : name(std::move(name)) {}
-  TraceChannel(const char *name) : name(name) {}
+  TraceChannel(std::string name);
+  TraceChannel(const char *name);
   const std::string &getName() const { return name; }
 
 private:
   std::string name;
 };
 
-inline TraceChannel createTraceChannel(const std::string &name) { return TraceChannel(name); }
-inline bool checkTracingEnabled() { return false; }
+TraceChannel createTraceChannel(const std::string &name);
+/// Returns false.
+bool checkTracingEnabled();
 
 /// Details of a trace point.
 class Metadata {};
 
 class Tracepoint {
 public:
-  Tracepoint(TraceChannel *, const char *, std::size_t, Metadata * = nullptr) {}
-  Tracepoint(TraceChannel &, const char *, std::size_t, Metadata * = nullptr) {}
-  Tracepoint(TraceChannel *, const std::string &) {}
-  Tracepoint(TraceChannel &, const std::string &) {}
+  Tracepoint(TraceChannel *, const char *, std::size_t, Metadata * = nullptr);
+  Tracepoint(TraceChannel &, const char *, std::size_t, Metadata * = nullptr);
+  Tracepoint(TraceChannel *, const std::string &);
+  Tracepoint(TraceChannel &, const std::string &);
   Tracepoint(const Tracepoint &) = delete;
   Tracepoint &operator=(const Tracepoint &) = delete;
-  static void begin(TraceChannel *, const std::string &) {}
-  static void end(TraceChannel *, const std::string &) {}
-  static void event(TraceChannel *, const std::string &) {}
+  static void begin(TraceChannel *, const std::string &);
+  static void end(TraceChannel *, const std::string &);
+  static void event(TraceChannel *, const std::string &);
 };
 
 /// Series of numbers over time.
 class Graph {
 public:
-  explicit Graph(const std::string &, const std::string & = "") {}
+  explicit Graph(const std::string &, const std::string & = "");
   class Series {
   public:
-    void add(double) const {}
+    void add(double) const;
   };
-  Series addSeries(const std::string &) { return {}; }
+  Series addSeries(const std::string &);
 };
 
 } // namespace pvti
