@@ -35,7 +35,7 @@ RESULTS: Dict[str, str] = {
 }
 
 
-@pytest.mark.sample(8)
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("case", sorted(RESULTS))
 def test_results(run_program: Callable, case: str) -> None:
     done = run_program("popops", case)

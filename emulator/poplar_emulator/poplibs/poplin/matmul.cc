@@ -6,6 +6,7 @@
 #include "matmul_blocks.h"
 #include "poplibs/popops/elementwise/array_vertices.h"
 #include "poplibs/poputil/linear_variable.h"
+#include "poplibs/poputil/memory_proportion.h"
 
 namespace poplin {
 
@@ -61,7 +62,7 @@ void matMulWithOutput(Graph &graph, const Tensor &A, const Tensor &B, Tensor &ou
                       poplar::program::Sequence &prog, const poplar::DebugContext &debugContext,
                       const poplar::OptionFlags &options, PlanningCache *) {
   check(A, B, 2);
-  const double share = availableMemoryProportion(options);
+  const double share = poputil::availableMemoryProportion(options);
   if (isWorkedInBlocks({A.dim(0), A.dim(1), B.dim(1)}))
     return multiplyInBlocks(graph, A, B, out, share, prog, {debugContext, "matMul"});
   const ComputeSet cs = graph.addComputeSet({debugContext, "matMul"});
@@ -96,7 +97,7 @@ void matMulGroupedWithOutput(Graph &graph, const Tensor &A, const Tensor &B, Ten
                              const poplar::DebugContext &debugContext,
                              const poplar::OptionFlags &options, PlanningCache *) {
   check(A, B, 3);
-  const double share = availableMemoryProportion(options);
+  const double share = poputil::availableMemoryProportion(options);
   if (isWorkedInBlocks({A.dim(1), A.dim(2), B.dim(2)})) {
     for (std::size_t g = 0; g < A.dim(0); ++g)
       multiplyInBlocks(graph, A[g], B[g], out[g], share, prog, {debugContext, "matMulGrouped"});
@@ -147,7 +148,7 @@ void matMulReportPlan(std::ostream &out, const Graph &graph, const poplar::Type 
                       const std::vector<std::size_t> &bShape, const poplar::OptionFlags &options,
                       PlanningCache *) {
   reportProduct(out, {aShape.at(0), aShape.at(1), bShape.at(1)}, inputType, graph.getTarget(),
-                availableMemoryProportion(options));
+                poputil::availableMemoryProportion(options));
 }
 void matMulGroupedReportPlan(std::ostream &out, const Graph &graph, const poplar::Type &inputType,
                              const poplar::Type &outputType, const std::vector<std::size_t> &aShape,

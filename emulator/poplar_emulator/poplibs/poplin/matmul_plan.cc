@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <limits>
 
 #include <poplar/exceptions.hpp>
 
 #include "poplibs/popops/elementwise/array_vertices.h"
+#include "poplibs/poputil/memory_proportion.h"
 #include "support/log.h"
 
 namespace poplin {
@@ -19,7 +19,6 @@ namespace {
 constexpr std::size_t kFewTerms = 1 << 18;
 constexpr std::size_t kMostPartialSums = 64; // of an element
 constexpr std::size_t kMostSerialParts = 64; // each has vertices of its own
-constexpr const char *kOption = "availableMemoryProportion";
 
 /// The blocks with the least estimated cycles among those that fit into `room`; if none fits, those
 /// that need the least memory.
@@ -50,21 +49,6 @@ ProductPlan chooseBlocks(const ProductSizes &sizes, std::size_t elementBytes, st
 
 } // namespace
 
-double availableMemoryProportion(const poplar::OptionFlags &options) {
-  for (const auto &option : options) {
-    if (option.first != kOption)
-      continue;
-    char *end = nullptr;
-    const double share = std::strtod(option.second.c_str(), &end);
-    if (option.second.empty() || *end != '\0' || !std::isfinite(share) || share < 0)
-      throw poplar::invalid_option(std::string(kOption) + " is \"" + option.second +
-                                   "\" and must be a number of at least 0: a share of the memory " +
-                                   "of a tile");
-    return share;
-  }
-  return 0.6; // PopLibs' default
-}
-
 bool isWorkedInBlocks(const ProductSizes &sizes) { return sizes.m * sizes.k * sizes.n > kFewTerms; }
 
 ProductPlan planProduct(const ProductSizes &sizes, const poplar::Type &type,
@@ -89,7 +73,8 @@ ProductPlan planProduct(const ProductSizes &sizes, const poplar::Type &type,
   if (best.bytes > room)
     poplar::emulator::log(poplar::emulator::LogModule::Graph, poplar::emulator::LogLevel::Warn,
                           "a product of ", sizes.m, " x ", sizes.k, " x ", sizes.n, " takes about ",
-                          best.bytes, " bytes of a tile, more than ", kOption, " allows: ", room);
+                          best.bytes, " bytes of a tile, more than ", poputil::kMemoryProportion,
+                          " allows: ", room);
   return best;
 }
 

@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <ostream>
 
-#include <poplar/OptionFlags.hpp>
 #include <poplar/Target.hpp>
 #include <poplar/Type.hpp>
 
@@ -22,10 +21,6 @@ struct ProductPlan {
   ProductSizes serial, blocks;
   double bytes = 0; // of a tile, for the operands of its block, its result and its partial sums
 };
-
-/// Returns the share of a tile's memory that a product may use. Raises invalid_option unless the
-/// option is a number of at least 0.
-double availableMemoryProportion(const poplar::OptionFlags &options);
 
 /// Returns whether a product of these sizes is worked in blocks.
 bool isWorkedInBlocks(const ProductSizes &sizes);

@@ -40,13 +40,4 @@ BuiltinVertex arrayVertex(const char *library, const char *name, unsigned use,
           fields};
 }
 
-std::vector<BuiltinVertex> arrayVertices() {
-  std::vector<BuiltinVertex> all;
-  for (const auto &vertices : {reduceVertices(), sliceVertices(), partVertices(), sortVertices(),
-                               matMulVertices(), randomVertices(), sparseVertices(), ctcVertices(),
-                               ctcSearchVertices(), roiAlignVertices(), classVertices()})
-    all.insert(all.end(), vertices.begin(), vertices.end());
-  return all;
-}
-
 } // namespace poplar::emulator

@@ -2,6 +2,7 @@
 #define IPULSE_POPLIBS_ARRAY_VERTICES_H
 
 #include <cstdint>
+#include <initializer_list>
 #include <vector>
 
 #include "codelets/builtin_vertices.h"
@@ -70,7 +71,16 @@ inline std::uint64_t ceilDivide(std::uint64_t a, std::uint64_t b) { return (a + 
 BuiltinVertex arrayVertex(const char *library, const char *name, unsigned use,
                           bool (*compute)(void *, unsigned), PerfEstimateFunc cycles);
 
+/// Returns the vertices of several files.
+inline std::vector<BuiltinVertex> joined(std::initializer_list<std::vector<BuiltinVertex>> files) {
+  std::vector<BuiltinVertex> all;
+  for (const auto &vertices : files)
+    all.insert(all.end(), vertices.begin(), vertices.end());
+  return all;
+}
+
 // The vertices of each file.
+std::vector<BuiltinVertex> mapVertices();
 std::vector<BuiltinVertex> reduceVertices();
 std::vector<BuiltinVertex> sliceVertices();
 std::vector<BuiltinVertex> partVertices();

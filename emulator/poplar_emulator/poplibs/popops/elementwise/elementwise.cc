@@ -1,22 +1,15 @@
 #include <algorithm>
 #include <set>
 
-#include <popfloat/experimental/codelets.hpp>
-#include <poplin/codelets.hpp>
-#include <popnn/codelets.hpp>
 #include <popops/Cast.hpp>
 #include <popops/ElementWise.hpp>
 #include <popops/Fill.hpp>
 #include <popops/Zero.hpp>
-#include <popops/codelets.hpp>
-#include <poprand/codelets.hpp>
-#include <popsparse/codelets.hpp>
 #include <poputil/Broadcast.hpp>
 #include <poputil/TileMapping.hpp>
 #include <poputil/exceptions.hpp>
 
 #include "array_vertices.h"
-#include "codelets/builtin_vertices.h"
 #include "expression_code.h"
 
 namespace popops {
@@ -185,36 +178,4 @@ void zero(Graph &graph, const Tensor &t, Sequence &prog, const poplar::DebugCont
   fill(graph, t, prog, 0, debugContext);
 }
 
-void addCodelets(Graph &graph) { poplar::emulator::addBuiltinLibrary(*graph.getState(), "popops"); }
-
 } // namespace popops
-
-namespace poplin {
-void addCodelets(poplar::Graph &graph) {
-  poplar::emulator::addBuiltinLibrary(*graph.getState(), "poplin");
-}
-} // namespace poplin
-
-namespace popnn {
-void addCodelets(poplar::Graph &graph) {
-  poplar::emulator::addBuiltinLibrary(*graph.getState(), "popnn");
-}
-} // namespace popnn
-
-namespace poprand {
-void addCodelets(poplar::Graph &graph) {
-  poplar::emulator::addBuiltinLibrary(*graph.getState(), "poprand");
-}
-} // namespace poprand
-
-namespace popsparse {
-void addCodelets(poplar::Graph &graph) {
-  poplar::emulator::addBuiltinLibrary(*graph.getState(), "popsparse");
-}
-} // namespace popsparse
-
-namespace popfloat::experimental {
-void addCodelets(poplar::Graph &graph) {
-  poplar::emulator::addBuiltinLibrary(*graph.getState(), "popfloat");
-}
-} // namespace popfloat::experimental

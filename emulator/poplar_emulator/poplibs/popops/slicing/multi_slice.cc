@@ -10,8 +10,8 @@
 
 #include "planned/planned_slices.h"
 #include "planned/slice_plan.h"
-#include "poplibs/poplin/matmul_plan.h"
 #include "poplibs/popops/elementwise/array_vertices.h"
+#include "poplibs/poputil/memory_proportion.h"
 #include "row_slices.h"
 
 namespace popops {
@@ -82,7 +82,7 @@ std::optional<SlicePartition> partitionOf(const Graph &graph, const Tensor &t,
                                           const Tensor &offsets, const Sizes &dims,
                                           const Sizes &sizes, SliceUse use, const SlicePlan &plan,
                                           const OptionFlags &options) {
-  const double share = poplin::availableMemoryProportion(options);
+  const double share = poputil::availableMemoryProportion(options);
   if (dims.size() != 1 || sizes[0] != 1 || t.numElements() == 0)
     return std::nullopt;
   const Tensor rows = rowsOf(t, static_cast<unsigned>(dims[0]));

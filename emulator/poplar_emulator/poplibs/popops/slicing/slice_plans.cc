@@ -7,7 +7,7 @@
 
 #include "planned/planned_slices.h"
 #include "planned/slice_plan.h"
-#include "poplibs/poplin/matmul_plan.h"
+#include "poplibs/poputil/memory_proportion.h"
 
 namespace popops {
 
@@ -63,7 +63,7 @@ Tensor createSliceTensor(Graph &graph, const poplar::Type &type, const Sizes &sh
   if (const SlicePartition *like = partitionFor(plan, shape, dims, sizes)) {
     const SlicePartition partition =
         planSlices(graph.getTarget(), type, sizesOf(shape, dims, numIndices), plan.getImpl()->use,
-                   poplin::availableMemoryProportion(options), like);
+                   poputil::availableMemoryProportion(options), like);
     Sizes slice(shape);
     slice[dims[0]] = 1;
     slice.insert(slice.begin(), numIndices);

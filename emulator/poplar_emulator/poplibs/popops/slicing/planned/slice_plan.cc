@@ -5,7 +5,7 @@
 
 #include <poplar/Graph.hpp>
 
-#include "poplibs/poplin/matmul_plan.h"
+#include "poplibs/poputil/memory_proportion.h"
 
 namespace popops {
 
@@ -70,7 +70,7 @@ SlicePlan plan(const poplar::Graph &graph, const poplar::Type &dataType, std::si
                        textOf(options, "operationForUpdate", "add") != "none";
   const bool reads = isSet(options, "usedForSlice", true) || !updates;
   made->use = !reads ? SliceUse::Combine : updates ? SliceUse::ReadAndCombine : SliceUse::Read;
-  const double share = poplin::availableMemoryProportion(options);
+  const double share = poputil::availableMemoryProportion(options);
   const SliceSizes sizes{
       numEntries, outputSize,
       numLookups.empty() ? 0 : *std::max_element(numLookups.begin(), numLookups.end())};
