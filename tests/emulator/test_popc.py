@@ -22,7 +22,7 @@ def popc(prefix: Path, environment: Dict[str, str]) -> Callable:
 
 def test_compiles_with_the_flags_of_the_device_s_popc(popc: Callable, tmp_path: Path) -> None:
     out = tmp_path / "codelets.gp"
-    flags = ["-O3", "-g", "--target=ipu2,cpu", "-DUNUSED=1", "-I", str(tmp_path)]
+    flags = ["-O3", "-g", "--target=ipu2,cpu", "-target=ipu2", "-DUNUSED=1", "-I", str(tmp_path)]
     flags += ["-mllvm", "-inline-threshold=9", "-Xclang", "-fno-pch-timestamp"]
     done = popc(*flags, str(PROGRAMS / "codelets.cpp"), "-o", str(out))
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
@@ -103,6 +103,22 @@ def test_warns_of_fields_whose_values_no_constructor_sets(popc: Callable, tmp_pa
     assert done.returncode == 0, done.stderr
     assert "Scaled.low, Scaled.n\n" in done.stderr
     assert "setInitialValue" in done.stderr
+
+
+def test_warns_of_const_fields_without_a_constructor(popc: Callable, tmp_path: Path) -> None:
+    source = tmp_path / "sized.cpp"
+    source.write_text(
+        "#include <poplar/Vertex.hpp>\nusing namespace poplar;\n"
+        "struct Sized : Vertex { const unsigned n; bool compute() { return n; } };\n"
+        "template <class T> struct Many : Vertex { Output<T> o; const T n, m;\n"
+        "  bool compute() { *o = n + m; return true; } };\ntemplate struct Many<int>;\n"
+        "struct Declared : Vertex { Declared(); const int n; bool compute() { return n; } };\n"
+        "struct Free : Vertex { int n; Input<Vector<const int>> i;\n"
+        "  bool compute() { return n; } };\n"
+    )
+    done = popc(str(source), "-o", str(tmp_path / "sized.gp"))
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.endswith("without a body: Sized();, Many();\n")
 
 
 def test_errors_include_the_compiler_s_output(popc: Callable, tmp_path: Path) -> None:

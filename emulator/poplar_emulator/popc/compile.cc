@@ -106,6 +106,23 @@ std::string ignoredValues(const Declarations &found) {
                               fields;
 }
 
+/// Returns a warning if classes have const fields and declare no constructor: the SDK's compiler
+/// warns of each.
+std::string missingConstructors(const Declarations &found) {
+  std::string classes;
+  for (const VertexClass &vertex : found.vertices)
+    if (!vertex.constants.empty() && !vertex.hasConstructor)
+      classes += (classes.empty() ? "" : ", ") + vertex.name + "();";
+  return classes.empty() ? ""
+                         : "classes do not declare any constructor to initialize their "
+                           "non-modifiable members; declare, without a body: " +
+                               classes;
+}
+
+std::string joinedWarnings(const std::string &a, const std::string &b) {
+  return a.empty() || b.empty() ? a + b : a + "\npopc: warning: " + b;
+}
+
 /// Returns a warning, or "".
 std::string compilePass(const std::vector<std::string> &sources,
                         const std::vector<std::string> &flags, const std::string &target,
@@ -125,7 +142,7 @@ std::string compilePass(const std::vector<std::string> &sources,
     const std::string text = preprocess(source, flags).text;
     const Declarations found = findDeclarations(text);
     if (warning.empty())
-      warning = ignoredValues(found);
+      warning = joinedWarnings(ignoredValues(found), missingConstructors(found));
     const std::string base = scratch.file("unit" + std::to_string(unit));
     writeFile(base + ".cc", tableSource(source, found, unit));
     compileUnit(source, flags, base, !isClang() && hasExtVectors(text));

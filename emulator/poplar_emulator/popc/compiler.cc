@@ -10,6 +10,7 @@
 #include "compile.h"
 #include "shell.h"
 #include "starts_with.h"
+#include "support/sanitize.h"
 
 namespace popc {
 namespace {
@@ -18,18 +19,27 @@ namespace {
 // private fields without a friend declaration.
 const std::vector<std::string> kFlags{
     "-std=c++17", "-O2", "-fPIC", "-fno-tree-vectorize", "-fno-tree-slp-vectorize",
-    "-fno-access-control", "-fno-exceptions", "-fno-stack-protector", "-fno-math-errno",
-    "-ffp-contract=off", "-fcf-protection=none", "-fno-asynchronous-unwind-tables",
-    "-Wno-attributes", "-Wno-invalid-offsetof", "-Wno-unknown-pragmas", "-include",
-    "ipu_builtins.h", "-DPOPC_COUNTED", "-D__POPC__=1",
+    "-fno-access-control", "-fno-exceptions", "-fno-stack-protector", "-fno-stack-clash-protection",
+    "-fno-math-errno", "-ffp-contract=off", "-fcf-protection=none",
+    "-fno-asynchronous-unwind-tables", "-Wno-attributes", "-Wno-invalid-offsetof",
+    "-Wno-unknown-pragmas", "-include", "ipu_builtins.h", "-DPOPC_COUNTED", "-D__POPC__=1",
     // __attribute__((target("worker"))): no target of the host's
     "-Dtarget(KIND)=unused"};
 
-// Flags of one compiler only: half is rounded after every operation, and loops are not unrolled.
-const std::vector<std::string> kGccFlags{"-fexcess-precision=16"};
+// Flags of one compiler only: half is rounded after every operation, loops are not unrolled, and
+// the heap is not optimised away.
+const std::vector<std::string> kGccFlags{"-fexcess-precision=16", "-fno-allocation-dce"};
 const std::vector<std::string> kClangFlags{"-Xclang", "-fnative-half-type", "-Xclang",
                                            "-fallow-half-arguments-and-returns",
                                            "-fno-unroll-loops"};
+
+// A call before each access to memory, of functions that the emulator has. Those that check
+// addresses
+// (-fsanitize=address) leave out a write after a read of the same place.
+const std::vector<std::string> kGccChecks{
+    "-fsanitize=thread", "--param=tsan-instrument-func-entry-exit=0", "-fno-store-merging"};
+const std::vector<std::string> kClangChecks{"-fsanitize=thread", "-mllvm",
+                                            "-tsan-instrument-func-entry-exit=0"};
 
 const std::string kForTileOnly =
     "between #ifdef __IPU__ and #else, with C++ that does the same before #endif, which is then "
@@ -51,8 +61,8 @@ std::vector<std::string> takenFlags(const std::vector<std::string> &flags) {
       ++i;
       continue;
     }
-    static const char *const left[] = {"--target", "-O", "-g",        "-W",     "-mcpu", "-march",
-                                       "-X",       "-v", "--verbose", "-ffast", "-flto"};
+    static const char *const left[] = {"--target", "-target", "-O", "-g",        "-W",     "-mcpu",
+                                       "-march",   "-X",      "-v", "--verbose", "-ffast", "-flto"};
     const bool leave = std::any_of(std::begin(left), std::end(left),
                                    [&](const char *prefix) { return startsWith(flag, prefix); });
     if (!leave)
@@ -65,6 +75,10 @@ std::vector<std::string> allFlags(const std::vector<std::string> &flags) {
   std::vector<std::string> all = kFlags;
   const std::vector<std::string> &own = isClang() ? kClangFlags : kGccFlags;
   all.insert(all.end(), own.begin(), own.end());
+  if (poplar::emulator::sanitizes()) {
+    const std::vector<std::string> &checks = isClang() ? kClangChecks : kGccChecks;
+    all.insert(all.end(), checks.begin(), checks.end());
+  }
   all.push_back("-I" + includeDirectory());
   // Codelets may write <Vertex.hpp>.
   all.insert(all.end(), {"-idirafter", includeDirectory() + "/poplar"});

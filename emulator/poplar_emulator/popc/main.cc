@@ -5,26 +5,32 @@
 
 #include <poplar/Version.hpp>
 
+#include "check.h"
 #include "compile.h"
+#include "starts_with.h"
 
 namespace {
 
 const char *const kUsage =
     "usage: popc [-O<n>] [-g] [-I<dir>] [-D<macro>] [-Werror] [--target=<list>] SOURCE... -o "
     "OUT.gp\n"
+    "       popc --check [--junit=REPORT.xml] [flags] SOURCE...\n"
     "Compiles codelets for the emulator; a SOURCE is C++ or a .gp. Targets are accepted and make "
-    "no difference.\n";
+    "no difference. --check compiles each SOURCE on its own and writes no library.\n";
 
 bool takesValue(const std::string &flag) {
   return flag == "-I" || flag == "-D" || flag == "-include" || flag == "-isystem" ||
          popc::isForOtherTool(flag);
 }
 
+bool isTarget(const std::string &flag) { return flag == "--target" || flag == "-target"; }
+
 } // namespace
 
 int main(int argc, char **argv) {
   std::vector<std::string> sources, flags;
-  std::string target;
+  std::string target, report;
+  bool isCheck = false;
   for (int i = 1; i < argc; ++i) {
     const std::string argument = argv[i];
     if (argument == "--help" || argument == "-h") {
@@ -39,14 +45,21 @@ int main(int argc, char **argv) {
       std::puts("cpu\nipu1\nipu2\nipu21");
       return 0;
     }
-    const bool needsNext = argument == "-o" || argument == "--target" || takesValue(argument);
+    const bool needsNext =
+        argument == "-o" || isTarget(argument) || argument == "--junit" || takesValue(argument);
     if (needsNext && i + 1 == argc) {
       std::fprintf(stderr, "popc: %s needs a value\n%s", argv[i], kUsage);
       return 2;
     }
     if (argument == "-o")
       target = argv[++i];
-    else if (argument == "--target")
+    else if (argument == "--check")
+      isCheck = true;
+    else if (argument == "--junit")
+      report = argv[++i];
+    else if (popc::startsWith(argument, "--junit="))
+      report = argument.substr(std::strlen("--junit="));
+    else if (isTarget(argument))
       ++i;
     else if (takesValue(argument)) {
       flags.push_back(argument);
@@ -56,11 +69,13 @@ int main(int argc, char **argv) {
     else
       sources.push_back(argument);
   }
-  if (sources.empty() || target.empty()) {
+  if (sources.empty() || target.empty() != isCheck || (!report.empty() && !isCheck)) {
     std::fputs(kUsage, stderr);
     return 2;
   }
   try {
+    if (isCheck)
+      return popc::checkSources(sources, flags, report) ? 0 : 1;
     const std::string warning = popc::compileCodelets(sources, flags, target);
     if (!warning.empty())
       std::fprintf(stderr, "popc: warning: %s\n", warning.c_str());

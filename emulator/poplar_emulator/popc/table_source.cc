@@ -49,8 +49,9 @@ std::string tableSource(const std::string &source, const Declarations &found, un
     return qualified(entries[n].namespaces,
                      "popc_vertex_" + std::to_string(unit) + "_" + std::to_string(n));
   };
-  code << "extern \"C\" const std::size_t popc_code_bytes_" << unit << "[];\n"
-       << "extern \"C\" const char *const popc_problems_" << unit << "[];\n";
+  code << "extern \"C\" const std::size_t popc_bytes_" << unit << "[];\n"
+       << "extern \"C\" const char *const popc_problems_" << unit << "[];\n"
+       << "extern \"C\" const poplar::field::StaticData *const popc_data_" << unit << "[];\n";
   for (std::size_t n = 0; n < entries.size(); ++n)
     code << "extern \"C\" __attribute__((flatten)) bool " << computeName(unit, n)
          << "(void *popc_state, unsigned popc_worker) {\n  return poplar::field::computeOf<"
@@ -71,8 +72,8 @@ std::string tableSource(const std::string &source, const Declarations &found, un
       code << "        poplar::field::named<decltype(popc_class::" << field << ")>(\"" << field
            << "\", __builtin_offsetof(popc_class, " << field << ")),\n";
     code << "    };\n    poplar::field::describe<popc_class>(popc_all, popc_fields, &"
-         << computeName(unit, n) << ", popc_code_bytes_" << unit << "[" << n << "], &popc_problems_"
-         << unit << "[" << 2 * n << "]);\n  }\n";
+         << computeName(unit, n) << ", &popc_bytes_" << unit << "[" << 2 * n << "], &popc_problems_"
+         << unit << "[" << 2 * n << "], popc_data_" << unit << "[" << n << "]);\n  }\n";
   }
   code << "}\n";
   return code.str();

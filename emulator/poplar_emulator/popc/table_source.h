@@ -11,7 +11,7 @@ namespace popc {
 
 /// The symbol that a codelet file must define to be loaded. Raise its number with any change of
 /// VertexTable or Counters.
-constexpr const char *kFormat = "popc_format_3";
+constexpr const char *kFormat = "popc_format_4";
 
 /// Generates code that describes the vertices of the source it includes, as one unit of a library:
 /// a function popc_describe_<unit> and, for each vertex, the function of computeName.

@@ -1,5 +1,6 @@
 #include "class_definition.h"
 
+#include <algorithm>
 #include <set>
 
 #include "tokens.h"
@@ -73,15 +74,17 @@ void ClassDefinition::member(VertexClass &owner) {
   const std::size_t begin = cursor.place();
   std::vector<std::string> names, initialised;
   std::string last;
-  bool isField = true;
+  bool isField = true, isConst = false;
   while (!cursor.atEnd()) {
     const std::string t = cursor.peek();
     // The word may come after others, such as `inline` or `const`.
     isField = isField && t != "static";
+    isConst = isConst || t == "const";
     if (t == "__attribute__" || t == "alignas" || t == "decltype") {
       cursor.advance();
       cursor.skipBalanced("(", ")");
     } else if (t == "(" || t == "operator" || t == "~") {
+      owner.hasConstructor = owner.hasConstructor || (t == "(" && last == owner.name);
       cursor.returnTo(begin);
       function();
       return;
@@ -111,6 +114,9 @@ void ClassDefinition::member(VertexClass &owner) {
   if (!isField)
     return;
   owner.fields.insert(owner.fields.end(), names.begin(), names.end());
+  for (const std::string &name : names)
+    if (isConst && std::find(initialised.begin(), initialised.end(), name) == initialised.end())
+      owner.constants.push_back(name);
   owner.initialised.insert(owner.initialised.end(), initialised.begin(), initialised.end());
 }
 

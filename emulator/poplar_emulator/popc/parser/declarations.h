@@ -14,6 +14,8 @@ struct VertexClass {
   std::vector<std::string> bases; // last identifier of each
   std::vector<std::string> fields;
   std::vector<std::string> initialised; // fields with a value in the class
+  std::vector<std::string> constants;   // fields that are const, without a value in the class
+  bool hasConstructor = false;          // whether one is declared
 };
 
 /// `template class NAME<...>;`
