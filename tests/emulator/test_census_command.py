@@ -48,7 +48,7 @@ def test_first_errors_and_totals(tmp_path: Path, capsys: pytest.CaptureFixture[s
     (tmp_path / "host.cpp").write_text(HOST % "rank()" + device + newer)
     for name in ("one", "two"):
         (tmp_path / f"{name}.cpp").write_text(HOST % "colour()")
-    (tmp_path / "needs.cpp").write_text("#include <nowhere/x.h>\n" + HOST % "rank()")
+    (tmp_path / "needs.cpp").write_text("#include <nowhere/x.h>\nnowhere y;\n" + HOST % "rank()")
     (tmp_path / "other.cpp").write_text("this is not about the device\n")
     assert main([str(tmp_path)]) == 1
     shown = capsys.readouterr().out.splitlines()
@@ -61,6 +61,28 @@ def test_first_errors_and_totals(tmp_path: Path, capsys: pytest.CaptureFixture[s
     for name in ("bad", "one", "two"):
         (tmp_path / f"{name}.cpp").unlink()
     assert main([str(tmp_path)]) == 0
+
+
+@pytest.mark.verify
+def test_own_headers_other_libraries_and_checks(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "mine.hpp").write_text("#pragma once\n#include <poplar/Graph.hpp>\n")
+    program = '#include "mine.hpp"\n#include <boost/unused.hpp>\n#include <cassert>\n'
+    program += "int main() { assert(poplar::FLOAT != poplar::INT); return %s; }\n"
+    (tmp_path / "right.cpp").write_text(program % 0)
+    (tmp_path / "wrong.cpp").write_text(program % 3)
+    used = '#include "mine.hpp"\n#include <boost/used.hpp>\nboost::used x;\n'
+    (tmp_path / "uses.cpp").write_text(used)
+    assert main([str(tmp_path), "--run"]) == 0
+    shown = [line.strip() for line in capsys.readouterr().out.splitlines()]
+    assert "uses.cpp: boost/used.hpp: No such file or directory" in shown
+    assert shown[-4:] == [
+        "0 of 0 codelet files compile",
+        "2 of them with empty headers in place of other libraries'",
+        "wrong.cpp: exit status 3",
+        "1 of 2 programs that check themselves pass",
+    ]
 
 
 def test_a_folder_without_programs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
