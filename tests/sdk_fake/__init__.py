@@ -18,7 +18,7 @@ import pytest
 
 from ipulse_core.build_cache.toolchain import compiler
 from ipulse_worker.runner.devices import ipu_link
-from poplar_emulator.build import build
+from poplar_emulator.build import SOURCES, build
 
 VERSION = "POPLAR version 3.3.0 (0123456789)"
 _HERE = Path(__file__).parent
@@ -42,11 +42,17 @@ def make_sdk(root: Path) -> Path:
     popc.rename(sdk / "bin" / "popc-emulated")
     popc.write_text(_POPC)
     popc.chmod(0o755)
-    driver = ["-std=c++17", "-fPIC", "-c", str(_HERE / "driver.cc")]
-    subprocess.run([*compiler(), *driver, "-o", str(sdk / "lib" / "driver.o")], check=True)
-    script = sdk / "lib" / "libpoputil.so"
+    # -lpvti links the driver into a program: a linker leaves out a shared library of which it uses
+    # nothing. No other library but the emulator's own, which no SDK has, needs libpvti.
+    for name in ("lib/libpoplar_custom_op.so", "bin/gc-info", "bin/gc-monitor"):
+        (sdk / name).unlink()
+    script = sdk / "lib" / "libpvti.so"
     script.unlink()  # a link, perhaps
-    script.write_text("INPUT(-lpoplar driver.o)\n")
+    script.write_text("INPUT(driver.o pvti.o)\n")
+    for source in (_HERE / "driver.cc", SOURCES / "poplibs" / "pvti" / "pvti.cc"):
+        compiled = ["-c", str(source), "-o", str(sdk / "lib" / f"{source.stem}.o")]
+        command = [*compiler(), "-std=c++17", "-fPIC", f"-I{sdk / 'include'}", *compiled]
+        subprocess.run(command, check=True)
     (sdk / "python").mkdir()
     (sdk / "python" / "pva.py").write_text("from poplar_emulator.pva import openReport\n")
     for path in [sdk, *sdk.rglob("*")]:

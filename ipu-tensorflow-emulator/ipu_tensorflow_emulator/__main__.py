@@ -1,0 +1,89 @@
+"""Runs a script with emulated IPUs: `python -m ipu_tensorflow_emulator train.py --epochs 3`."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import runpy
+import sys
+from pathlib import Path
+from typing import List, Optional
+
+from ipu_tensorflow_emulator import settings
+from ipu_tensorflow_emulator.activation import has_announced, is_enabled, say
+
+_TF1_ONLY = re.compile(r"module '\S*tensorflow\S*' has no attribute '(\w+)'")
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m ipu_tensorflow_emulator",
+        description="Run a TensorFlow script for the IPU without an IPU. Custom ops run on "
+        "emulated tiles and everything else on the host.",
+    )
+    parser.add_argument("script", help="Python script; its own arguments follow it")
+    parser.add_argument("arguments", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
+    parser.add_argument("--ipus", type=int, help="attached IPUs (default: 4)")
+    parser.add_argument("--tiles", type=int, help="tiles of an IPU (default: 1472)")
+    parser.add_argument(
+        "--tf1",
+        action="store_true",
+        help="the script is for TensorFlow 1: `tensorflow` is `tensorflow.compat.v1`, without "
+        "eager execution",
+    )
+    parser.add_argument(
+        "--keras",
+        type=int,
+        choices=(2, 3),
+        help="version of Keras on newer TensorFlow (default: 2 if tf_keras is installed)",
+    )
+    parser.add_argument("--report", metavar="DIR", help="folder for report.json and profiles")
+    parser.add_argument("--quiet", action="store_true", help="do not print the report")
+    return parser
+
+
+def main(arguments: Optional[List[str]] = None) -> int:
+    """Run the command and return the script's exit status."""
+    parser = _parser()
+    options = parser.parse_args(arguments)
+    if not Path(options.script).is_file():
+        parser.error(f"{options.script}: no such file")
+    for name, value in (
+        (settings.SWITCH, 1),
+        (settings.IPUS, options.ipus),
+        (settings.TILES, options.tiles),
+        (settings.REPORT, options.report and os.path.abspath(options.report)),
+        (settings.TF1, 1 if options.tf1 else None),
+        (settings.QUIET, 1 if options.quiet else None),
+    ):
+        if value:
+            os.environ[name] = str(value)
+    try:
+        settings.attached_ipus()
+        settings.tiles_per_ipu(1472)
+    except settings.SettingsError as error:
+        parser.error(str(error))
+    if options.keras:
+        os.environ["TF_USE_LEGACY_KERAS"] = str(int(options.keras == 2))
+    sys.argv = [options.script, *options.arguments]
+    sys.path[0] = str(Path(options.script).resolve().parent)
+    if is_enabled() and settings.is_tf1():
+        from ipu_tensorflow_emulator.tensorflow_setup import present_tensorflow_1
+
+        present_tensorflow_1()
+    try:
+        runpy.run_path(options.script, run_name="__main__")
+    except AttributeError as error:
+        found = _TF1_ONLY.search(str(error))
+        if found and not settings.is_tf1():
+            say(f"tf.{found.group(1)} is of TensorFlow 1: try the option --tf1")
+        raise
+    finally:
+        if is_enabled() and not has_announced():
+            say("the script did not import tensorflow.python.ipu, so nothing was emulated")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,1 @@
+"""The module that scripts import as `ipu_tensorflow_addons`."""

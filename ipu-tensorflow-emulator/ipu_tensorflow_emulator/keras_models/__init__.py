@@ -1,0 +1,1 @@
+"""Keras models of an IPUStrategy: options, checks of their data, and execution."""

@@ -1,0 +1,218 @@
+"""Methods that Keras for the IPU adds to every model."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import sys
+from typing import Any, Callable, Dict, List, Optional
+
+import tensorflow as tf
+
+from ipu_tensorflow_emulator.keras_models import options as model_options
+from ipu_tensorflow_emulator.keras_models import stages
+from ipu_tensorflow_emulator.keras_models.execution import run, strategy_of
+from ipu_tensorflow_emulator.keras_models.options import note, options_of
+from ipu_tensorflow_emulator.process import STATE, has_no_effect
+
+_MARK = "_has_ipu_methods"
+
+
+def set_gradient_accumulation_options(
+    self: Any,
+    gradient_accumulation_steps_per_replica: Optional[int] = None,
+    experimental_normalize_gradients: Optional[bool] = None,
+    gradient_accumulation_reduction_method: Any = None,
+    use_v2_gradient_accumulation_optimizer: bool = False,
+    **without_effect: Any,
+) -> None:
+    """Accumulate the gradients of micro-batches before weights are updated."""
+    options = options_of(self)
+    name = "gradient_accumulation_steps_per_replica"
+    options.accumulation = model_options.steps(name, gradient_accumulation_steps_per_replica)
+    options.reduction = model_options.reduction(
+        gradient_accumulation_reduction_method, experimental_normalize_gradients
+    )
+    note("set_gradient_accumulation_options", without_effect)
+
+
+def set_pipelining_options(
+    self: Any,
+    gradient_accumulation_steps_per_replica: Optional[int] = None,
+    device_mapping: Optional[List[int]] = None,
+    accumulate_outfeed: Optional[bool] = None,
+    gradient_accumulation_reduction_method: Any = None,
+    experimental_normalize_gradients: Optional[bool] = None,
+    pipeline_schedule: Any = None,
+    **without_effect: Any,
+) -> None:
+    """Set how a pipelined model accumulates gradients; its stages run in turn."""
+    options = options_of(self)
+    name = "gradient_accumulation_steps_per_replica"
+    options.pipelined_accumulation = model_options.steps(
+        name, gradient_accumulation_steps_per_replica
+    )
+    options.pipelined_reduction = model_options.reduction(
+        gradient_accumulation_reduction_method, experimental_normalize_gradients
+    )
+    if device_mapping is not None and not all(isinstance(each, int) for each in device_mapping):
+        raise ValueError(f"`device_mapping` must be a list of IPUs; it is {device_mapping!r}")
+    options.device_mapping = None if device_mapping is None else list(device_mapping)
+    options.schedule = pipeline_schedule
+    for key in ("inputs", "infeed_queue", "outfeed_queue", "optimizer_function", "repeat_count"):
+        if key in without_effect:
+            raise ValueError(f"{key} is set by Keras itself: remove it from the options")
+    more = {"pipeline_schedule": pipeline_schedule, "accumulate_outfeed": accumulate_outfeed}
+    note("set_pipelining_options", {**without_effect, **more})
+
+
+def set_replication_options(self: Any, replicated_metric_reduction_method: Any = "NONE") -> None:
+    """Set how metrics of replicas are combined; here they are of all batches."""
+    has_no_effect("set_replication_options (metrics are of the batches of all replicas)")
+
+
+def set_infeed_queue_options(self: Any, **without_effect: Any) -> None:
+    """Set options of the queue into the model; without effect."""
+    note("set_infeed_queue_options", without_effect)
+
+
+def set_outfeed_queue_options(self: Any, **without_effect: Any) -> None:
+    """Set options of the queue from the model; without effect."""
+    note("set_outfeed_queue_options", without_effect)
+
+
+def set_asynchronous_callbacks(self: Any, asynchronous: bool = False) -> None:
+    """Call callbacks of batches while an execution runs; here they are called after it."""
+    if asynchronous:
+        has_no_effect("set_asynchronous_callbacks (callbacks are called after an execution)")
+
+
+def get_pipeline_stage_assignment(self: Any) -> List[Any]:
+    """Return the stage of each call of a layer, in post-order."""
+    return options_of(self).stages or stages.assignments(self)
+
+
+def set_pipeline_stage_assignment(self: Any, pipeline_stage_assignment: List[Any]) -> None:
+    """Set the stage of each call of a layer. Raises ValueError if they cannot be."""
+    options_of(self).stages = stages.checked(self, pipeline_stage_assignment)
+
+
+def reset_pipeline_stage_assignment(self: Any) -> None:
+    """Remove the stages, so that the model is not pipelined."""
+    options_of(self).stages = None
+    stages.forget(self)
+
+
+def print_pipeline_stage_assignment_summary(
+    self: Any, line_length: Optional[int] = None, print_fn: Optional[Callable[[str], Any]] = None
+) -> None:
+    """Print the stage of each layer."""
+    write = print_fn or (lambda line: sys.stdout.write(f"{line}\n"))
+    for each in get_pipeline_stage_assignment(self):
+        write(f"{each.layer.name}: pipeline stage {each.pipeline_stage}")
+
+
+def export_for_ipu_serving(self: Any, *_: Any, **__: Any) -> Any:
+    """Raise NotImplementedError."""
+    raise NotImplementedError(
+        "export_for_ipu_serving stores an executable for IPUs, which the emulation cannot make. "
+        "Use model.save() here, and export with Graphcore's TensorFlow"
+    )
+
+
+_ADDED = (
+    set_gradient_accumulation_options,
+    set_pipelining_options,
+    set_replication_options,
+    set_infeed_queue_options,
+    set_outfeed_queue_options,
+    set_asynchronous_callbacks,
+    get_pipeline_stage_assignment,
+    set_pipeline_stage_assignment,
+    reset_pipeline_stage_assignment,
+    print_pipeline_stage_assignment_summary,
+    export_for_ipu_serving,
+)
+
+
+def add_to(keras: Any) -> None:
+    """Add the methods to the models of a Keras, once."""
+    model = keras.Model
+    if _MARK in model.__dict__:
+        return
+    setattr(model, _MARK, True)
+    for method in _ADDED:
+        setattr(model, method.__name__, method)
+    for name in ("fit", "evaluate", "predict"):
+        setattr(model, name, _on_ipus(model, name))
+    model.__init__ = _with_strategy(model.__init__)
+    model.compile = _compiled(model.compile)
+
+
+def _on_ipus(model: Any, name: str) -> Any:
+    stock = getattr(model, name)
+
+    @functools.wraps(stock)
+    def method(self: Any, *arguments: Any, **named: Any) -> Any:
+        return run(self, model, name, stock, arguments, named)
+
+    return method
+
+
+def _with_strategy(stock: Any) -> Any:
+    @functools.wraps(stock)
+    def initialise(self: Any, *arguments: Any, **named: Any) -> None:
+        if STATE.strategy is not None:
+            options_of(self).strategy = STATE.strategy
+        stock(self, *arguments, **named)
+
+    return initialise
+
+
+def _compiled(stock: Any) -> Any:
+    @functools.wraps(stock)
+    def compile(self: Any, *arguments: Any, **named: Any) -> Any:
+        options = options_of(self)
+        if named.get("steps_per_execution", 1) is None:
+            del named["steps_per_execution"]  # the default of Keras 2; Keras 3 cannot take None
+        if options.strategy is None:
+            options.strategy = STATE.strategy
+        if strategy_of(self) is None:
+            return stock(self, *arguments, **named)
+        steps = named.get("steps_per_execution")
+        if isinstance(steps, tf.Tensor) and steps.dtype.is_integer:  # as cardinality() returns
+            steps = named["steps_per_execution"] = int(steps)
+        if steps is not None and (not isinstance(steps, int) or steps < 1):
+            raise ValueError(f"`steps_per_execution` must be a whole number >= 1; it is {steps!r}")
+        options.steps_per_execution = steps or 1
+        options.traced_for.clear()
+        if named.get("jit_compile", "auto") not in (None, False) and _has_jit(stock):
+            named["jit_compile"] = False  # XLA cannot compile custom ops here
+        return stock(self, *arguments, **named)
+
+    return compile
+
+
+def _has_jit(stock: Any) -> bool:
+    return "jit_compile" in stock.__code__.co_varnames if hasattr(stock, "__code__") else True
+
+
+def keras_modules() -> Dict[str, Any]:
+    """Return every Keras of this process: that of TensorFlow, and what `keras` is."""
+    found = {"tf.keras": tf.keras}
+    for name in ("keras", "tf_keras", "tensorflow.keras"):
+        if name in sys.modules:
+            found[name] = sys.modules[name]
+    # In TensorFlow 2.6 an attribute of the lazy `tf.keras` is lost.
+    module = getattr(tf.keras, "__name__", "")
+    if module in sys.modules:
+        found[module] = sys.modules[module]
+    return found
+
+
+def prepare() -> None:
+    """Add methods and `keras.ipu` to every Keras of this process."""
+    ours = importlib.import_module("ipu_tensorflow_emulator.keras_ipu")
+    for keras in keras_modules().values():
+        add_to(keras)
+        keras.ipu = ours

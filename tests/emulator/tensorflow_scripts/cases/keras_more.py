@@ -1,0 +1,68 @@
+"""Keras models: every reduction, replicas, schedules of pipelines, older classes."""
+
+from __future__ import annotations
+
+import numpy as np
+import tensorflow as tf
+from tensorflow.python import ipu
+
+from ipu_tensorflow_emulator import process
+
+from .keras_models import X, Y, compiled, dataset, same, sequential, stock
+from .strategy import configured
+
+
+def case_every_reduction_of_gradients() -> None:
+    """RUNNING_MEAN equals MEAN; SUM equals it with a k-fold learning rate."""
+    for method, rate in (("RUNNING_MEAN", 0.05), (None, 0.05 / 4)):
+        with configured().scope():
+            model = compiled(sequential(), 12, rate)
+            model.set_gradient_accumulation_options(
+                gradient_accumulation_steps_per_replica=4,
+                gradient_accumulation_reduction_method=method,
+                offload_weight_update_variables=False,
+            )
+            model.fit(dataset(), epochs=2, verbose=0)
+            same(model.get_weights(), stock(16))
+            assert int(model.optimizer.iterations) == 6
+        process.reset()
+
+
+def case_arrays_and_validation_data() -> None:
+    with configured().scope():
+        model = compiled(sequential(), 3)
+        history = model.fit(
+            X, Y, batch_size=4, epochs=2, shuffle=False, verbose=0, validation_data=(X[:8], Y[:8]),
+            validation_batch_size=4,
+        )  # fmt: skip
+        same(model.get_weights(), stock())
+        assert len(history.history["val_loss"]) == 2
+
+
+def case_replicas_equal_accumulation_by_sum() -> None:
+    with configured(2).scope():
+        model = compiled(sequential(), 3, 0.05 / 2)
+        model.fit(dataset(), epochs=2, verbose=0)
+        same(model.get_weights(), stock(8))
+
+
+def case_pipelines_equal_accumulation() -> None:
+    schedules = ipu.pipelining_ops.PipelineSchedule
+    for schedule in (schedules.Grouped, schedules.Interleaved, schedules.Sequential):
+        with configured(2).scope():
+            model = compiled(sequential(), 4, 0.05 / 4)
+            model.set_pipeline_stage_assignment([0, 1])
+            model.set_pipelining_options(
+                gradient_accumulation_steps_per_replica=4, pipeline_schedule=schedule
+            )
+            model.fit(dataset(), epochs=2, verbose=0)
+            same(model.get_weights(), stock(16))
+        process.reset()
+
+
+def case_float64_of_data_sets_becomes_float32() -> None:
+    with configured().scope():
+        model = compiled(sequential(), 6)
+        wide = tf.data.Dataset.from_tensor_slices((X.astype(np.float64), Y.astype(np.float64)))
+        model.fit(wide.batch(4, drop_remainder=True), epochs=2, verbose=0)
+        same(model.get_weights(), stock())

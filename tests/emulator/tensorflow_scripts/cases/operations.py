@@ -1,0 +1,191 @@
+"""Operations, optimizers and pipelines of sessions, older names, and what is refused."""
+
+from __future__ import annotations
+
+from typing import Any, List
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from tensorflow.python import ipu
+from tensorflow.python.ipu import ipu_compiler, loops, scopes
+from tensorflow.python.ipu.ipu_infeed_queue import IPUInfeedQueue
+from tensorflow.python.ipu.ipu_outfeed_queue import IPUOutfeedQueue
+from tensorflow.python.ipu.ops import pipelining_ops
+from tensorflow.python.ipu.optimizers import (
+    CrossReplicaOptimizer,
+    GradientAccumulationOptimizerV2,
+)
+
+from .sessions import X, Y, batches, configured, loss_of
+
+tf1 = tf.compat.v1
+
+
+def descent(rate: float) -> Any:
+    return tf1.train.MomentumOptimizer(rate, 0.9)
+
+
+def stock(batch: int, steps: int, rate: float) -> Any:
+    """Return the weights after steps with larger batches, without the lines for the IPU."""
+    with tf.Graph().as_default(), tf1.Session() as session:
+        data = tf.data.Dataset.from_tensor_slices((X, Y)).batch(batch).repeat()
+        loss = loss_of(*tf1.data.make_one_shot_iterator(data).get_next())
+        train = descent(rate).minimize(loss)
+        session.run(tf1.global_variables_initializer())
+        for _ in range(steps):
+            session.run(train)
+        return session.run(tf1.trainable_variables()[0])
+
+
+def ran(program: Any, feed: Any, *others: Any) -> List[Any]:
+    """Run a program once; return its weights and other tensors."""
+    configured()
+    with tf1.Session() as session:
+        session.run(tf1.global_variables_initializer())
+        session.run(feed.initializer)
+        session.run(program)
+        return session.run([tf1.trainable_variables()[0], *others])
+
+
+def piped(count: int, repeats: int, **options: Any) -> Any:
+    with tf.Graph().as_default():
+        feed, out = IPUInfeedQueue(batches()), IPUOutfeedQueue()
+
+        def first(rate: Any, x: Any, y: Any) -> Any:
+            w = tf1.get_variable("w", [4, 1], initializer=tf1.zeros_initializer())
+            return rate, tf.matmul(x, w), y
+
+        def second(rate: Any, p: Any, y: Any) -> Any:
+            return rate, tf.reduce_mean((p - y) ** 2)
+
+        def optimizer(rate: Any, loss: Any) -> Any:
+            return pipelining_ops.OptimizerFunctionOutput(descent(0.02), loss)
+
+        def model() -> Any:
+            return pipelining_ops.pipeline(
+                [first, second],
+                gradient_accumulation_count=count,
+                repeat_count=repeats,
+                inputs=[0.02],
+                infeed_queue=feed,
+                outfeed_queue=out,
+                optimizer_function=optimizer,
+                **options,
+            )
+
+        with scopes.ipu_scope("/device:IPU:0"):
+            program = ipu_compiler.compile(model)
+        return ran(program, feed, out.dequeue())
+
+
+def case_a_pipeline_equals_larger_batches() -> None:
+    """SUM over k equals batches of k times the size with a k-fold learning rate."""
+    w, (rates, losses) = piped(4, 3)
+    np.testing.assert_allclose(w, stock(8, 3, 4 * 0.02), rtol=1e-5)
+    assert rates.shape == losses.shape == (12,)
+    tf1.disable_control_flow_v2()
+    try:
+        w, losses = piped(4, 3, outfeed_loss=True)
+    finally:
+        tf1.enable_control_flow_v2()
+    np.testing.assert_allclose(w, stock(8, 3, 4 * 0.02), rtol=1e-5)
+    assert losses.shape == (12,)
+
+
+def case_outputs_of_a_pipeline_are_accumulated() -> None:
+    _, all_of_them = piped(4, 2, outfeed_loss=True)
+    _, sums = piped(4, 2, outfeed_loss=True, accumulate_outfeed=True)
+    np.testing.assert_allclose(sums, all_of_them.reshape(2, 4).sum(axis=1), rtol=1e-5)
+
+
+def case_wrong_pipelines_are_errors() -> None:
+    stages = [tf.identity, tf.identity]
+    with pytest.raises(ValueError, match="at least two"):
+        pipelining_ops.pipeline(stages[:1], 4)
+    with pytest.raises(ValueError, match="gradient_accumulation_count is missing"):
+        pipelining_ops.pipeline(stages)
+    with pytest.raises(ValueError, match="pass an optimizer_function"):
+        pipelining_ops.pipeline(stages, 4, outfeed_loss=True)
+    with pytest.raises(tf.errors.FailedPreconditionError, match="3 micro-batches"):
+        pipelining_ops.pipeline(stages, 3)
+    with pytest.raises(TypeError, match="must be an optimizer"):
+        pipelining_ops.OptimizerFunctionOutput(None, tf.constant(1.0))
+
+
+def case_accumulating_optimizers_equal_larger_batches() -> None:
+    with tf.Graph().as_default():
+        feed = IPUInfeedQueue(batches())
+
+        def body(x: Any, y: Any) -> Any:
+            optimizer = CrossReplicaOptimizer(descent(0.02))
+            return GradientAccumulationOptimizerV2(optimizer, 4).minimize(loss_of(x, y))
+
+        with scopes.ipu_scope("/device:IPU:0"), scopes.ipu_shard(0):
+            program = ipu_compiler.compile(lambda: loops.repeat(12, body, [], feed))
+        (w,) = ran(program, feed)
+    np.testing.assert_allclose(w, stock(8, 3, 4 * 0.02), rtol=1e-5)
+
+
+def case_operations_equal_numpy() -> None:
+    x = np.random.RandomState(1).rand(2, 3, 4).astype(np.float32)
+    table = np.arange(12, dtype=np.float32).reshape(6, 2)
+    rows = ipu.embedding_ops.embedding_lookup(table, [3, 1], serialization_factor=2)
+    np.testing.assert_array_equal(rows, table[[3, 1]])
+    with pytest.raises(ValueError, match="must divide the rows"):
+        ipu.embedding_ops.embedding_lookup(table, [0], serialization_factor=4)
+    np.testing.assert_allclose(ipu.nn_ops.swish(x), x / (1 + np.exp(-x)), rtol=1e-5)
+    np.testing.assert_array_equal(ipu.cross_replica_ops.cross_replica_sum(x), x)
+    for strided in (True, False):
+        found = ipu.normalization_ops.normalised_groups(tf.constant(x), 2, -1, 1e-5, strided)
+        for channel in range(4):
+            group = [0, 2] if strided else [0, 1]
+            if channel not in group:
+                group = [each + 1 if strided else each + 2 for each in group]
+            part = x[:, :, group]
+            mean, spread = (f(part, axis=(1, 2), keepdims=True) for f in (np.mean, np.var))
+            expected = (x[:, :, [channel]] - mean) / np.sqrt(spread + 1e-5)
+            np.testing.assert_allclose(found[:, :, channel], expected[:, :, 0], atol=1e-5)
+
+    @ipu.outlined_function
+    def doubled(value: Any) -> Any:
+        return 2 * value
+
+    np.testing.assert_array_equal(doubled(x), 2 * x)
+
+
+def case_layers_of_the_addons_are_those_of_keras() -> None:
+    from ipu_tensorflow_addons.keras.layers import LSTM, GroupNormalization
+
+    layer = LSTM(3, partials_dtype="float32", options={"availableMemoryProportion": "0.1"})
+    assert isinstance(layer, tf.keras.layers.LSTM)
+    assert layer(tf.zeros([2, 5, 4])).shape == (2, 3)
+    assert GroupNormalization(groups=2)(tf.zeros([2, 3, 4])).shape == (2, 3, 4)
+
+
+def case_popdist_answers_for_one_process() -> None:
+    import popdist
+    import popdist.tensorflow
+
+    assert not popdist.isPopdistEnvSet()
+    counts = (popdist.getNumInstances(), popdist.getNumTotalReplicas(), popdist.getInstanceIndex())
+    assert counts == (1, 1, 0)
+    config = popdist.tensorflow.set_ipu_config(ipu.config.IPUConfig(), ipus_per_replica=2)
+    assert config.number_of_ipus() == 2
+
+
+def case_what_needs_an_executable_is_refused_with_words() -> None:
+    from tensorflow.python.ipu import ipu_pipeline_estimator
+    from tensorflow.python.ipu.ops.all_to_all_op import all_gather
+
+    for refused in (
+        all_gather,
+        ipu_pipeline_estimator.IPUPipelineEstimator,
+        ipu.embedded_runtime.embedded_runtime_start,
+        ipu.application_compile_op.experimental_application_compile_op,
+        ipu.serving.export_single_step,
+        ipu.custom_ops.codelet_expression_op,
+        ipu.embedding_ops.create_host_embedding,
+    ):
+        with pytest.raises(NotImplementedError, match="not emulated"):
+            refused()

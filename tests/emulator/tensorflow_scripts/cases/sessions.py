@@ -1,0 +1,205 @@
+"""Sessions of TensorFlow 1: compile, loops, queues, configuration of older SDKs."""
+
+from __future__ import annotations
+
+from typing import Any, List
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from tensorflow.python import ipu
+from tensorflow.python.ipu import ipu_compiler, loops, scopes, utils
+from tensorflow.python.ipu.ipu_infeed_queue import IPUInfeedQueue
+from tensorflow.python.ipu.ipu_outfeed_queue import IPUOutfeedMode, IPUOutfeedQueue
+
+from .strategy import op
+
+tf1 = tf.compat.v1
+X = np.random.RandomState(0).rand(8, 4).astype(np.float32)
+Y = X.sum(axis=1, keepdims=True)
+
+
+def batches() -> Any:
+    return tf.data.Dataset.from_tensor_slices((X, Y)).batch(2, drop_remainder=True).repeat()
+
+
+def configured() -> None:
+    config = utils.create_ipu_config(profiling=True, use_poplar_text_report=True)
+    config = utils.set_ipu_model_options(config, compile_ipu_code=False)
+    utils.configure_ipu_system(utils.auto_select_ipus(config, 1))
+    utils.move_variable_initialization_to_cpu()
+
+
+def loss_of(x: Any, y: Any) -> Any:
+    w = tf1.get_variable("w", [4, 1], initializer=tf1.zeros_initializer())
+    return tf.reduce_mean((tf.matmul(x, w) - y) ** 2)
+
+
+def stock_losses(steps: int) -> List[float]:
+    with tf.Graph().as_default(), tf1.Session() as session:
+        x, y = tf1.data.make_one_shot_iterator(batches()).get_next()
+        loss = loss_of(x, y)
+        train = tf1.train.MomentumOptimizer(0.05, 0.9).minimize(loss)
+        session.run(tf1.global_variables_initializer())
+        return [session.run([loss, train])[0] for _ in range(steps)]
+
+
+def looped(mode: Any) -> Any:
+    """Return losses of two runs of a loop of five steps, and the carried values."""
+    with tf.Graph().as_default():
+        feed, out = IPUInfeedQueue(batches(), feed_name="in"), IPUOutfeedQueue("out", mode)
+
+        def body(before: Any, x: Any, y: Any) -> Any:
+            loss = loss_of(x, y)
+            train = tf1.train.MomentumOptimizer(0.05, 0.9).minimize(loss)
+            return loss, train, out.enqueue({"loss": loss})
+
+        with scopes.ipu_scope("/device:IPU:0"):
+            program = ipu_compiler.compile(lambda: loops.repeat(5, body, [0.0], feed), [])
+        dequeued = out.dequeue()
+        configured()
+        with tf1.Session() as session:
+            session.run(tf1.global_variables_initializer())
+            session.run(feed.initializer)
+            found = []
+            for _ in range(2):
+                (carried,) = session.run(program)
+                found.append(session.run(dequeued)["loss"])
+                assert carried == np.ravel(found[-1])[-1]
+            return found
+
+
+def case_a_loop_with_queues_equals_stock_tensorflow() -> None:
+    expected = stock_losses(10)
+    np.testing.assert_allclose(np.concatenate(looped(IPUOutfeedMode.ALL)), expected, rtol=1e-5)
+    np.testing.assert_allclose(looped(IPUOutfeedMode.LAST), [expected[4], expected[9]], rtol=1e-5)
+
+
+def case_control_flow_of_tensorflow_1_gives_the_same() -> None:
+    tf1.disable_control_flow_v2()
+    try:
+        found = np.concatenate(looped(IPUOutfeedMode.ALL))
+    finally:
+        tf1.enable_control_flow_v2()
+    np.testing.assert_allclose(found, stock_losses(10), rtol=1e-5)
+
+
+def case_one_step_a_run_with_placeholders() -> None:
+    with tf.Graph().as_default():
+        x, y = tf1.placeholder(tf.float32, [2, 4]), tf1.placeholder(tf.float32, [2, 1])
+
+        def step(x: Any, y: Any) -> Any:
+            loss = loss_of(x, y)
+            return loss, tf1.train.MomentumOptimizer(0.05, 0.9).minimize(loss)
+
+        with scopes.ipu_scope("/device:IPU:0"):
+            program = ipu_compiler.compile(step, inputs=[x, y])
+        configured()
+        with tf1.Session() as session:
+            session.run(tf1.global_variables_initializer())
+            parts = [slice(at % 8, at % 8 + 2) for at in range(0, 20, 2)]
+            found = [session.run(program, {x: X[part], y: Y[part]})[0] for part in parts]
+    np.testing.assert_allclose(found, stock_losses(10), rtol=1e-5)
+
+
+def case_an_explicit_device_is_placed_on_the_host() -> None:
+    with tf.Graph().as_default():
+        with tf.device("/device:IPU:0"):
+            total = tf.constant(1.0) + 2.0
+        with tf1.Session() as session:
+            assert session.run(total) == 3.0
+
+
+def case_what_compile_returns() -> None:
+    with tf.Graph().as_default(), scopes.ipu_scope("/device:IPU:0"):
+        single = ipu_compiler.compile(lambda: tf.constant(1.0))
+        assert isinstance(single, tuple)
+        assert len(single) == 1
+        listed = ipu_compiler.compile(lambda: [tf.constant(1.0), tf.constant(2.0)])
+        assert isinstance(listed, list)
+        assert isinstance(ipu_compiler.compile(lambda: None), tf.Operation)
+        assert isinstance(ipu_compiler.compile(tf.no_op), tf.Operation)
+        with pytest.raises(ValueError, match="follows an operation"):
+            ipu_compiler.compile(lambda: [tf.no_op(), tf.constant(1.0)])
+        with pytest.raises(TypeError, match="must be a list"):
+            ipu_compiler.compile(tf.identity, tf.constant(1.0))
+
+
+def case_loops_carry_what_they_are_given() -> None:
+    with tf.Graph().as_default(), scopes.ipu_scope("/device:IPU:0"):
+        doubled = loops.repeat(3, lambda x: x * 2.0, [1.0])
+        summed = loops.for_loop(0, 10, 3, lambda i, total: total + i, [0])
+        below = loops.while_loop(lambda x: x < 100.0, lambda x: x * 3.0, [1.0])
+        with pytest.raises(ValueError, match="carries 1 values and returned 2"):
+            loops.repeat(3, lambda x: (x, x), [1.0])
+        with tf1.Session() as session:
+            assert session.run([doubled, summed, below]) == [[8.0], [18], [243.0]]
+
+
+def case_a_custom_op_in_a_loop_has_its_gradient() -> None:
+    """w <- w - 0.1 d/dw sum((w + 2 w)^2), three times: w <- (1 - 1.8) w."""
+    with tf.Graph().as_default():
+
+        def body() -> Any:
+            w = tf1.get_variable("w", [3, 4], initializer=tf1.ones_initializer())
+            (y,) = op("Sum", [w, w], separate_gradients=True)
+            return tf1.train.GradientDescentOptimizer(0.1).minimize(tf.reduce_sum(y * y))
+
+        with scopes.ipu_scope("/device:IPU:0"):
+            program = ipu_compiler.compile(lambda: loops.repeat(3, body, []))
+        configured()
+        with tf1.Session() as session:
+            session.run(tf1.global_variables_initializer())
+            session.run(program)
+            (w,) = session.run(tf1.global_variables())
+    np.testing.assert_allclose(w, np.full((3, 4), (-0.8) ** 3), rtol=1e-5)
+
+
+def case_the_infeed_is_started_once() -> None:
+    with tf.Graph().as_default():
+        feed = IPUInfeedQueue(batches())
+        assert feed.initializer is not None
+        with pytest.raises(RuntimeError, match="already initialized"):
+            feed.initializer  # noqa: B018 (a property that may be read once)
+        with pytest.raises(RuntimeError, match="in programs on the IPU only"):
+            feed.dequeue()
+
+
+def case_event_traces_are_empty() -> None:
+    from tensorflow.compiler.plugin.poplar.ops import gen_ipu_ops
+
+    with tf.Graph().as_default(), tf1.Session() as session:
+        events = session.run(gen_ipu_ops.ipu_event_trace())
+    assert utils.extract_all_strings_from_event_trace(events) == ""
+    assert utils.extract_compile_reports(events) == []
+
+
+def case_normalisations_with_the_default_name_have_variables_of_their_own() -> None:
+    with tf.Graph().as_default():
+        for _ in range(2):
+            ipu.normalization_ops.layer_norm(tf.zeros([2, 4]), scope=None)
+        assert len(tf1.global_variables()) == 4
+
+
+def case_estimators_count_steps_and_train_as_stock_ones() -> None:
+    if not hasattr(tf1, "estimator"):
+        return  # of newer TensorFlow
+    from tensorflow.python.ipu import ipu_estimator, ipu_run_config
+
+    def model_fn(features: Any, labels: Any, mode: Any) -> Any:
+        loss = loss_of(features, labels)
+        train = tf1.train.MomentumOptimizer(0.05, 0.9).minimize(loss)
+        return tf1.estimator.EstimatorSpec(mode, loss=loss, train_op=train)
+
+    options = ipu_run_config.IPURunConfig(iterations_per_loop=2)
+    config = ipu_run_config.RunConfig(ipu_run_config=options)
+    estimator = ipu_estimator.IPUEstimator(model_fn, config=config)
+    with pytest.raises(ValueError, match="iterations_per_loop"):
+        estimator.train(batches, steps=3)
+    estimator.train(batches, steps=4)
+    expected = stock_losses(5)
+    assert estimator.get_variable_value("global_step") == 4
+    one = lambda: batches().take(2)  # noqa: E731
+    assert estimator.evaluate(one, steps=2)["loss"] < expected[0]
+    with pytest.raises(ValueError, match="drop_remainder"):
+        estimator.train(lambda: tf.data.Dataset.from_tensor_slices((X, Y)).batch(2), steps=2)
