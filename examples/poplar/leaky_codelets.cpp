@@ -7,6 +7,8 @@ using namespace poplar;
 // The workers of a tile share its neurons: worker w has neurons w, w + 6, ...
 class LeakyStep : public MultiVertex {
 public:
+  LeakyStep();
+
   Input<Vector<float, VectorLayout::ONE_PTR, 8>> current;
   InOut<Vector<float, VectorLayout::ONE_PTR, 8>> membrane;
   Output<Vector<float, VectorLayout::ONE_PTR, 8>> spikes;

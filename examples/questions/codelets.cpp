@@ -24,6 +24,8 @@ public:
 // Advances one neuron: adds the weights of the inputs that spiked, and applies the leak.
 class Neuron : public Vertex {
 public:
+  Neuron();
+
   Input<Vector<float, VectorLayout::ONE_PTR>> weights; // [inputs]
   Input<Vector<unsigned short>> ids;
   InOut<float> u;
@@ -41,6 +43,8 @@ public:
 // Advances some neurons with one worker.
 class Neurons : public Vertex {
 public:
+  Neurons();
+
   Input<Vector<float, VectorLayout::ONE_PTR>> weights; // [neurons, inputs]
   Input<Vector<unsigned short>> ids;
   InOut<Vector<float>> u;
@@ -62,6 +66,8 @@ public:
 // Advances some neurons, shared by the workers of the tile.
 class SharedNeurons : public MultiVertex {
 public:
+  SharedNeurons();
+
   Input<Vector<float, VectorLayout::ONE_PTR>> weights;
   Input<Vector<unsigned short>> ids;
   InOut<Vector<float>> u;
@@ -84,6 +90,8 @@ public:
 // spikes. Workers share the samples.
 template <typename Id> class CurrentOfIds : public MultiVertex {
 public:
+  CurrentOfIds();
+
   Input<Vector<Id, VectorLayout::ONE_PTR, 4>> ids; // [samples, slots]
   Input<Vector<unsigned, VectorLayout::ONE_PTR>> counts;
   Input<Vector<float, VectorLayout::ONE_PTR, 8>> weights;  // [inputs, neurons]
@@ -111,6 +119,8 @@ template class CurrentOfIds<unsigned>;
 
 class CurrentOfDense : public MultiVertex {
 public:
+  CurrentOfDense();
+
   Input<Vector<float, VectorLayout::ONE_PTR, 8>> spikes; // [samples, inputs], 0 or 1
   Input<Vector<float, VectorLayout::ONE_PTR, 8>> weights;
   Output<Vector<float, VectorLayout::ONE_PTR, 8>> current;
@@ -137,6 +147,8 @@ public:
 
 class CurrentOfMask : public MultiVertex {
 public:
+  CurrentOfMask();
+
   Input<Vector<unsigned, VectorLayout::ONE_PTR, 4>> mask; // [samples, inputs / 32]
   Input<Vector<float, VectorLayout::ONE_PTR, 8>> weights;
   Output<Vector<float, VectorLayout::ONE_PTR, 8>> current;
@@ -166,6 +178,8 @@ public:
 // Computes sums[ids[k]] += value: a load, an addition and a store for each id.
 template <typename Id> class AddAt : public Vertex {
 public:
+  AddAt();
+
   Input<Vector<Id>> ids;
   InOut<Vector<float, VectorLayout::ONE_PTR, 8>> sums;
   const float value;
@@ -187,6 +201,8 @@ template class AddAt<float>;
 // Does the same for pairs, which begin at multiples of 8 bytes: twice the elements.
 class AddPairsAt : public Vertex {
 public:
+  AddPairsAt();
+
   Input<Vector<unsigned short>> ids;
   InOut<Vector<float, VectorLayout::ONE_PTR, 8>> sums;
   const float value;

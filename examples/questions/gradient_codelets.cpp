@@ -9,6 +9,8 @@ using namespace poplar;
 // number of neurons and one worker.
 class WeightsByOne : public Vertex {
 public:
+  WeightsByOne();
+
   Input<Vector<unsigned short, VectorLayout::ONE_PTR>> ids; // [samples, slots]
   Input<Vector<float, VectorLayout::ONE_PTR, 8>> error;     // [samples, neurons]
   InOut<Vector<float, VectorLayout::ONE_PTR, 8>> grads;     // [inputs, neurons]
@@ -29,6 +31,8 @@ public:
 // Shares the ids of one sample, which are all different, among the workers.
 class WeightsOfSample : public MultiVertex {
 public:
+  WeightsOfSample();
+
   Input<Vector<unsigned short>> ids; // [slots]
   Input<Vector<float, VectorLayout::ONE_PTR, 8>> error;
   InOut<Vector<float, VectorLayout::ONE_PTR, 8>> grads;
@@ -48,6 +52,8 @@ public:
 // Shares the samples among the workers, each with a copy of the gradients.
 class WeightsByCopy : public MultiVertex {
 public:
+  WeightsByCopy();
+
   Input<Vector<unsigned short, VectorLayout::ONE_PTR>> ids;
   Input<Vector<float, VectorLayout::ONE_PTR, 8>> error;
   InOut<Vector<float, VectorLayout::ONE_PTR, 8>> grads; // [workers, inputs, neurons]
@@ -70,6 +76,8 @@ public:
 // Scans all ids with every worker, each of which updates rows of its own.
 class WeightsByRows : public MultiVertex {
 public:
+  WeightsByRows();
+
   Input<Vector<unsigned short, VectorLayout::ONE_PTR>> ids;
   Input<Vector<float, VectorLayout::ONE_PTR, 8>> error;
   InOut<Vector<float, VectorLayout::ONE_PTR, 8>> grads;
@@ -94,6 +102,8 @@ public:
 // Does the same, given where in a sample's sorted ids each worker's rows begin.
 class WeightsByStarts : public MultiVertex {
 public:
+  WeightsByStarts();
+
   Input<Vector<unsigned short, VectorLayout::ONE_PTR>> ids;
   Input<Vector<unsigned, VectorLayout::ONE_PTR>> starts; // [samples, workers + 1]
   Input<Vector<float, VectorLayout::ONE_PTR, 8>> error;
