@@ -1,6 +1,7 @@
 """Imports a NIR file: `python -m ipulse_worker.nir FILE`; writes one line of JSON.
 
-The line has the network of a spec, or {"error": {"code", "message"}}.
+The line has the network of a spec, or {"error": {"code", "message", "choices"}}, where
+choices are pairs of options, of which the user must say one, and what they mean.
 """
 
 from __future__ import annotations
@@ -14,9 +15,10 @@ from typing import Any, Dict, List, Optional
 import numpy as np
 
 from ipulse_core.errors import IPUlseError, MissingDependency
+from ipulse_core.spec.nir_writers import RESETS, SOLVERS, WRITERS
 from ipulse_worker.nir.discretization import Options
+from ipulse_worker.nir.errors import NirAmbiguous
 from ipulse_worker.nir.importer import import_network
-from ipulse_worker.nir.neurons import SOLVERS
 
 
 def main(arguments: Optional[List[str]] = None) -> int:
@@ -26,12 +28,15 @@ def main(arguments: Optional[List[str]] = None) -> int:
     parser.add_argument("--weights", type=Path, help="npz file to write")
     parser.add_argument("--solver", choices=SOLVERS)
     parser.add_argument("--step-ms", type=float)
-    parser.add_argument("--reset", choices=("zero", "subtract"))
+    parser.add_argument("--reset", choices=RESETS)
+    parser.add_argument("--from", dest="writer", choices=tuple(WRITERS))
     options = parser.parse_args(arguments)
     step_s = None if options.step_ms is None else options.step_ms / 1000
     try:
         _require_h5py()
-        found = import_network(options.file, Options(options.solver, step_s, options.reset))
+        found = import_network(
+            options.file, Options(options.solver, step_s, options.reset, options.writer)
+        )
         if options.weights is not None:
             arrays: Dict[str, Any] = {**found.weights}
             with options.weights.open("wb") as file:
@@ -39,6 +44,7 @@ def main(arguments: Optional[List[str]] = None) -> int:
         result = {
             "network": found.network,
             "arrays": {name: list(array.shape) for name, array in found.weights.items()},
+            "nodes": found.nodes,
             "inputs": found.inputs,
             "input_shape": list(found.input_shape),
             "classes": found.classes,
@@ -47,10 +53,11 @@ def main(arguments: Optional[List[str]] = None) -> int:
             "notes": found.notes,
         }
     except IPUlseError as error:
-        result = {"error": {"code": error.code, "message": error.message}}
+        choices = error.choices if isinstance(error, NirAmbiguous) else []
+        result = {"error": {"code": error.code, "message": error.message, "choices": choices}}
     except (OSError, MemoryError) as error:
         message = str(error) or "there is not enough memory for its weights"
-        result = {"error": {"code": "nir_invalid", "message": message}}
+        result = {"error": {"code": "nir_invalid", "message": message, "choices": []}}
     sys.stdout.write(json.dumps(result) + "\n")
     return 0
 

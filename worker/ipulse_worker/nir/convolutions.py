@@ -1,7 +1,7 @@
 """Turns the convolutions at the beginning of a NIR graph into convolutions of a spec.
 
-Others, such as those with a padding that is neither "valid" nor "same", neurons with different
-constants or overlapping pools, are left to ipulse_worker.nir.layers, which makes matrices of them.
+Others, such as those of neurons with different constants or with overlapping pools, are left to
+ipulse_worker.nir.layers, which makes matrices of them.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import Any, Dict, List, Optional, Sequence, Tuple
 import numpy as np
 
 from ipulse_core.spec.conv_geometry import ConvGeometry, EmptyOutput, Planes, conv_geometry
+from ipulse_core.spec.nir_writers import LATER_SUBTRACT, LATER_ZERO
 from ipulse_worker.nir.discretization import Discretization
 from ipulse_worker.nir.hdf5_file import NirNode
 from ipulse_worker.nir.layers import (
@@ -153,8 +154,8 @@ def _layer(
 
 def _geometry(
     node: NirNode, weight: np.ndarray, shape: Shape, is_flat: bool
-) -> Tuple[Optional[ConvGeometry], str]:
-    """Return the sizes and the padding of a convolution, None if a spec has no such padding."""
+) -> Tuple[Optional[ConvGeometry], Any]:
+    """Return the sizes and the padding of a convolution, None if a spec has no such one."""
     image = (1, shape[1]) if is_flat else (shape[1], shape[2])
     kernel = (1, weight.shape[2]) if is_flat else (weight.shape[2], weight.shape[3])
     strides, dilation = pair(node, "stride", is_flat), pair(node, "dilation", is_flat)
@@ -162,7 +163,8 @@ def _geometry(
     groups = whole_number(node, "groups")
     if groups < 1 or weight.shape[1] * groups != shape[0]:
         return None, ""
-    for padding in ("valid", "same"):
+    # Zeros on both sides are one more form of padding of a spec.
+    for padding in ("valid", "same", wanted):
         try:
             found = conv_geometry(
                 Planes(image[0], image[1], shape[0], channels_first=True),
@@ -180,7 +182,7 @@ def _geometry(
             for length, p, d, k, s in zip(image, wanted, dilation, kernel, strides)
         )
         if found.padding == wanted and found.size == sizes:
-            return found, padding
+            return found, padding if isinstance(padding, str) else _sides(padding, is_flat)
     return None, ""
 
 
@@ -190,8 +192,11 @@ def _reset(unit: Unit, neurons: Neurons, discretization: Discretization) -> Opti
         return None
     is_threshold = unit.nodes[-1].type == "Threshold"
     if not unit.loops:
-        return "none" if is_threshold else discretization.reset
-    if len(unit.loops) != 1 or not is_threshold or discretization.solver.name == "unscaled":
+        reset = "none" if is_threshold else discretization.reset
+        if reset == LATER_SUBTRACT:
+            return None
+        return "zero" if reset == LATER_ZERO else reset
+    if len(unit.loops) != 1 or not is_threshold or "LI" in discretization.solver.adds:
         return None
     [loop] = unit.loops
     if len(loop.through) != 1 or loop.through[0].type != "Scale":

@@ -35,6 +35,7 @@ class Graph:
     nodes: Dict[str, NirNode] = field(default_factory=dict)
     edges: List[Tuple[str, str]] = field(default_factory=list)
     metadata: Dict[str, Value] = field(default_factory=dict)
+    version: str = ""  # of the nir package that wrote the file
 
 
 def read_graph(path: Path) -> Graph:
@@ -68,7 +69,8 @@ class _Reader:
         node = self._group(file, "node", "the file")
         if self._text(node, "type", "the file") != "NIRGraph":
             raise NirInvalid(f"{self._file} holds a single node; a graph is needed")
-        graph = Graph()
+        version = self._value(file, "version", "the file") if "version" in file else ""
+        graph = Graph(version=version if isinstance(version, str) else "")
         entries, exits = self._inline(graph, node, "", 0)
         for name in entries:
             graph.nodes[name] = NirNode(name, "Input", graph.nodes[name].fields)

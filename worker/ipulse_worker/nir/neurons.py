@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Callable, Optional
+from typing import Any, Callable, FrozenSet, Optional
 
 import numpy as np
 
@@ -12,7 +12,6 @@ from ipulse_worker.nir.hdf5_file import NirNode
 from ipulse_worker.nir.node_fields import numbers
 
 NEURONS = ("LIF", "CubaLIF", "IF", "LI", "CubaLI", "I", "Threshold")
-SOLVERS = ("exact", "euler", "unscaled")
 ALMOST_1 = 1 - 2.0**-28  # decays above it are 1
 NEVER = 1e29  # thresholds from here on belong to neurons that only integrate
 
@@ -21,12 +20,13 @@ NEVER = 1e29  # thresholds from here on belong to neurons that only integrate
 class Solver:
     """How a simulator turns time constants into decays.
 
-    exact: decay = exp(-step / tau). euler: decay = 1 - step / tau. unscaled: as exact, but the
-    input is added without the factor 1 - decay, as Sinabs does.
+    exact: decay = exp(-step / tau). euler: decay = 1 - step / tau. adds: types of neurons whose
+    input is added without the factor 1 - decay or the time step; "synapse": that of a CubaLIF.
     """
 
     name: str
     step_s: float
+    adds: FrozenSet[str] = frozenset()
 
     def decay(self, node: NirNode, field: str, neurons: int) -> np.ndarray:
         """Return the decays of a field with time constants, float64 `[neurons]`."""
@@ -55,9 +55,9 @@ class Solver:
             exact: np.ndarray = np.where(decay > 0, -self.step_s / np.log(decay), 0.0)
         return exact
 
-    def factor(self, decay: np.ndarray) -> np.ndarray:
-        """Return what a simulator's input current has as a factor, relative to 1 - decay."""
-        if self.name != "unscaled":
+    def factor(self, decay: np.ndarray, kind: str) -> np.ndarray:
+        """Return the factor of a simulator's input, relative to 1 - decay; kind: as in `adds`."""
+        if kind not in self.adds:
             return np.ones(len(decay))
         factor: np.ndarray = 1 / np.maximum(1 - decay, 2.0**-53)
         return factor
@@ -89,11 +89,11 @@ def neurons_of(node: NirNode, solver: Solver, neurons: int) -> Neurons:
         return _integrating(node, solver, neurons)
     is_cuba = node.type.startswith("Cuba")
     decay = solver.decay(node, "tau_mem" if is_cuba else "tau", neurons)
-    gain = constants(node, "r", neurons).astype(np.float64) * solver.factor(decay)
+    gain = constants(node, "r", neurons).astype(np.float64) * solver.factor(decay, node.type)
     synapse: Optional[np.ndarray] = None
     if is_cuba:
         synapse = solver.decay(node, "tau_syn", neurons)
-        gain = gain * constants(node, "w_in", neurons, 1.0) * solver.factor(synapse)
+        gain = gain * constants(node, "w_in", neurons, 1.0) * solver.factor(synapse, "synapse")
     leak = constants(node, "v_leak", neurons).astype(np.float64)
     if node.type in ("LIF", "CubaLIF"):
         threshold = constants(node, "v_threshold", neurons).astype(np.float64)
@@ -112,14 +112,14 @@ def neurons_of(node: NirNode, solver: Solver, neurons: int) -> Neurons:
     if leak.any():
         if synapse is not None or not gain.all():
             raise at_node(node.name, "v_leak must be 0 with a synapse, or where r is 0")
-        current = leak * solver.factor(decay) / gain
+        current = leak * solver.factor(decay, node.type) / gain
     return Neurons(decay, gain, synapse, threshold, current)
 
 
 def _integrating(node: NirNode, solver: Solver, neurons: int) -> Neurons:
     """Return the constants of neurons that integrate and fire, or only integrate."""
-    # Sinabs adds the input as it is, and r has the unit of a rate elsewhere.
-    step = 1.0 if solver.name == "unscaled" else solver.step_s
+    # r has the unit of a rate where the input is not added as it is.
+    step = 1.0 if node.type in solver.adds else solver.step_s
     gain = constants(node, "r", neurons).astype(np.float64) * step
     threshold: Optional[np.ndarray] = None
     if node.type == "IF":

@@ -30,7 +30,7 @@ class Unit:
     nodes: List[NirNode]
     loops: List[NodePath] = field(default_factory=list)  # from its spikes to itself
     inputs: List[NodePath] = field(default_factory=list)  # from the layer before
-    residual: Dict[str, List[NodePath]] = field(default_factory=dict)  # by earlier layer
+    residual: Dict[str, List[NodePath]] = field(default_factory=dict)  # by earlier layer, or input
 
     @property
     def name(self) -> str:
@@ -88,7 +88,7 @@ def chain_of(graph: Graph) -> Tuple[str, List[Unit], List[NodePath]]:
             raise at_node(
                 here,
                 f"it leads to {names}: layers must be a chain, in which a layer may also receive "
-                "spikes of earlier ones",
+                "spikes of earlier ones and of the input",
             )
         unit = next(u for u in units if u.name == following)
         unit.inputs = [path for path in onward if _name(by_node, path) == following]
@@ -105,7 +105,7 @@ def chain_of(graph: Graph) -> Tuple[str, List[Unit], List[NodePath]]:
     if apart:
         raise at_node(apart[0], "it is not between input and output")
     for unit in chain:
-        _check_residuals(unit, start)
+        _check_residuals(unit)
     return start, chain, onward
 
 
@@ -128,23 +128,16 @@ def _next(
     return ready[0] if len(ready) == 1 else None
 
 
-def _check_residuals(unit: Unit, start: str) -> None:
-    """Raise NirInvalid unless other layers' spikes are added to those of the layer before."""
-    for source, paths in unit.residual.items():
-        if source == start:
-            raise at_node(
-                source,
-                f"it leads to {unit.name} beside other layers: a branch of the input is not added, "
-                "only spikes of layers are",
-            )
-        if _weights(paths) != _weights(unit.inputs):
-            raise at_node(
-                source,
-                f"it leads to {unit.name} through other weights than the layer before: spikes are "
-                "added in front of one weight node",
-            )
+def _check_residuals(unit: Unit) -> None:
+    """Raise NirInvalid unless spikes of earlier layers arrive where those of the last one do."""
+    for paths in unit.residual.values():
         if any(path.target != unit.nodes[0].name for path in paths):
             raise at_node(unit.name, "spikes arrive behind its synapse")
+
+
+def is_addition(unit: Unit, source: str) -> bool:
+    """Return whether spikes of an earlier layer have the weights of the layer before."""
+    return _weights(unit.residual[source]) == _weights(unit.inputs)
 
 
 def _weights(paths: List[NodePath]) -> List[Tuple[str, ...]]:

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from ipulse_worker.nir.discretization import Options
-from ipulse_worker.nir.errors import NirInvalid
+from ipulse_worker.nir.errors import NirAmbiguous, NirInvalid
 from ipulse_worker.nir.importer import import_network
 from tests.worker.runner.nir.test_import import (
     CHAIN,
@@ -28,6 +28,7 @@ from tests.worker.runner.nir.test_import import (
     source,
 )
 
+GIVEN = Options(writer="nir", solver="exact", step_s=0.001, reset="zero")
 WRONG: Dict[str, Tuple[Dict[str, Any], Edges, str]] = {
     "shapes": (plain(w2=linear(5, 2)), chain(*CHAIN), "'w2'.*2 x 5"),
     "constants": (plain(n1=lif(7)), chain(*CHAIN), "'n1'.*7 values for 4 neurons"),
@@ -49,15 +50,20 @@ WRONG: Dict[str, Tuple[Dict[str, Any], Edges, str]] = {
         [*chain("input", "w1", "n1", "n3", "w2", "n2", "output"), *chain("n3", "back", "n1")],
         "'n3'.*a loop leads back to n1",
     ),
-    "skip": (
-        plain(w3=linear(3, 2)),
-        [*chain(*CHAIN), ("input", "w3"), ("w3", "n2")],
-        "'input'.*branch",
+    "skip of the input with a delay": (
+        plain(w3=linear(3, 2), wait=nir.Delay(delay=0.001 * ones(3))),
+        [*chain(*CHAIN), *chain("input", "wait", "w3", "n2")],
+        "'input'.*delay",
     ),
-    "skip with other weights": (
-        plain(across=linear(4, 4), n3=lif(4), w3=linear(4, 2)),
-        [*chain(*SKIP), *chain("n1", "w3", "n2")],
-        "'n1'.*other weights",
+    "skip beside a delay": (
+        plain(w3=linear(3, 2), wait=nir.Delay(delay=0.001 * ones(4))),
+        [*chain("input", "w1", "n1", "wait", "w2", "n2", "output"), *chain("input", "w3", "n2")],
+        "one of the two",
+    ),
+    "skip of another shape": (
+        plain(w3=linear(3, 5)),
+        [*chain(*CHAIN), *chain("input", "w3", "n2")],
+        "'n2'.*differ in shape",
     ),
     "skip of another delay": (
         plain(across=linear(4, 4), n3=lif(4), wait=nir.Delay(delay=0.001 * ones(4))),
@@ -175,13 +181,14 @@ class TestHostileFiles:
     def test_an_empty_time_step_is_none(self, tmp_path: Path) -> None:
         with self.changed(tmp_path) as file:
             file["node"].require_group("metadata")["dt"] = np.ones(0)
-        found = import_network(tmp_path / "theirs.nir", Options())
-        assert found.step_ms == 1.0
-        assert any("no time step" in note for note in found.notes)
+        with pytest.raises(NirAmbiguous) as raised:
+            import_network(tmp_path / "theirs.nir", Options(writer="nir", solver="exact"))
+        [(words, _)] = raised.value.choices
+        assert words["step-ms"] == "1"
 
     def refused(self, folder: Path, message: str) -> None:
         with pytest.raises(NirInvalid, match=message):
-            import_network(folder / "theirs.nir", Options())
+            import_network(folder / "theirs.nir", GIVEN)
 
     def test_an_unknown_node(self, tmp_path: Path) -> None:
         with self.changed(tmp_path) as file:

@@ -12,9 +12,14 @@ import nir
 import numpy as np
 import pytest
 
+from ipulse_ops.lif.reference import network_pass as reference
+from ipulse_ops.reference.spikes import dense_to_sparse, sparse_to_dense
 from ipulse_worker.nir.discretization import Options
 from ipulse_worker.nir.errors import NirInvalid
 from ipulse_worker.nir.importer import ImportedNetwork, import_network
+from ipulse_worker.runner.crosscheck.recorded_spikes import compared
+from ipulse_worker.runner.model.network import network_of
+from tests.worker.runner.trainings import spec_of
 
 SEED = 33
 Edges = List[Tuple[str, str]]
@@ -81,17 +86,17 @@ def imported(folder: Path, nodes: Dict[str, Any], edges: Edges, **options: Any) 
     if None in nodes.values():
         pytest.skip("this release of nir writes no v_reset")
     nir.write(str(path), graph_of(nodes, edges))
-    return import_network(path, Options(**options))
+    given = {"writer": "nir", "solver": "exact", "step_s": 0.001, "reset": "zero"}
+    return import_network(path, Options(**{**given, **options}))
 
 
 def test_time_constants_follow_the_solver(tmp_path: Path) -> None:
     exact = imported(tmp_path, plain(), chain(*CHAIN))
     assert exact.network["layers"][0]["decay"] == pytest.approx(np.exp(-0.001 / 0.02), rel=1e-14)
-    assert any("1 ms are assumed" in note for note in exact.notes)
-    euler = imported(tmp_path, plain(), chain(*CHAIN), solver="euler", step_s=0.001)
+    euler = imported(tmp_path, plain(), chain(*CHAIN), solver="euler")
     assert euler.network["layers"][0]["decay"] == 0.95
     assert euler.notes == []
-    unscaled = imported(tmp_path, plain(), chain(*CHAIN), solver="unscaled", step_s=0.001)
+    unscaled = imported(tmp_path, plain(), chain(*CHAIN), solver="unscaled")
     layer = unscaled.network["layers"][0]
     assert layer["gain"] * (1 - layer["decay"]) == pytest.approx(1.0)
 
@@ -167,6 +172,63 @@ def test_a_skip_connection_is_a_residual_addition(tmp_path: Path) -> None:
     np.testing.assert_array_equal(found.weights["readout"], nodes["w2"].weight.T)
 
 
+def fired(currents: np.ndarray) -> np.ndarray:
+    """Return the spikes `[time, samples, neurons]` of LIF neurons with the constants of `lif`."""
+    decay, membrane, spikes = np.exp(-0.001 / 0.02), np.zeros(currents.shape[1:]), []
+    for current in currents:
+        membrane = decay * membrane + (1 - decay) * current
+        spikes.append(membrane > 1)
+        membrane = np.where(spikes[-1], 0, membrane)
+    return np.array(spikes, np.float64)
+
+
+@pytest.mark.old_python
+def test_spikes_of_the_input_that_skip_layers_are_repeated_in_them(tmp_path: Path) -> None:
+    random = np.random.RandomState(SEED)
+    matrices = {"w1": (4, 3), "across": (4, 4), "skip": (2, 3), "own": (2, 4), "w2": (2, 4)}
+    w = {
+        name: (10 + 20 * random.randn(*shape)).astype(np.float32)
+        for name, shape in matrices.items()
+    }
+    b = {name: np.float32([8, -2]) for name in ("own", "w2")}
+    nodes = plain(
+        **{name: nir.Linear(weight=w[name]) for name in ("w1", "across", "skip")},
+        **{name: nir.Affine(weight=w[name], bias=b[name]) for name in b},
+        n3=lif(4),
+        n2=lif(2),
+    )
+    # n1 and n3 are added in front of w2, and its bias counts once.
+    skips = [*chain("input", "skip", "n2"), *chain("n1", "own", "n2"), ("n1", "w2")]
+    found = imported(tmp_path, nodes, [*chain(*SKIP), *skips])
+    assert [layer["neurons"] for layer in found.network["layers"]] == [4 + 3, 4 + 3 + 4]
+    assert found.nodes == [("n1", 4), ("n3", 4), ("n2", 2)]
+    assert any("repeats" in note for note in found.notes)
+    inputs = (random.rand(40, 3, 3) < 0.3).astype(np.float64)
+    n1 = fired(inputs @ w["w1"].T)
+    n3 = fired(n1 @ w["across"].T)
+    into = inputs @ w["skip"].T + n1 @ w["own"].T + b["own"] + (n1 + n3) @ w["w2"].T + b["w2"]
+    spikes = {"n1": n1, "n3": n3, "n2": fired(into)}
+    assert all(0 < layer.mean() < 1 for layer in spikes.values())
+    check_spikes(tmp_path, found, inputs, spikes)
+
+
+def check_spikes(
+    folder: Path, found: ImportedNetwork, inputs: np.ndarray, spikes: Dict[str, np.ndarray]
+) -> None:
+    """Check that a network spikes as was recorded."""
+    data = {"kind": "poisson", "channels": found.inputs, "classes": found.classes}
+    spec = spec_of(
+        network=found.network,
+        data={**data, "steps": len(inputs), "samples_per_class": 5},
+        training={"loss": "spike_count_mse"},
+    )
+    path = folder / "recorded.npz"
+    arrays: Dict[str, Any] = {"inputs": inputs, **spikes}
+    np.savez(str(path), **arrays)
+    for layer in compared(spec, found.weights, path, found.nodes):
+        assert (layer["different"], layer["spikes"]) == (0, spikes[layer["name"]].sum())
+
+
 def test_delays_of_added_spikes_are_one_for_all_layers(tmp_path: Path) -> None:
     waits = {name: nir.Delay(delay=0.002 * ones(4)) for name in ("d1", "d3", "d13")}
     nodes = plain(across=linear(4, 4), n3=lif(4), **waits)
@@ -216,3 +278,36 @@ def test_delays_behind_weights_and_of_parallel_ways_are_those_of_synapses(tmp_pa
     found = imported(tmp_path, nodes, behind)
     expected = np.tile(np.float32([1, 2, 0, 0]), (3, 1))
     np.testing.assert_array_equal(found.weights["layer_1_delays"], expected)
+
+
+def test_the_bias_of_a_loop_arrives_in_every_step(tmp_path: Path) -> None:
+    bias = np.float32([0.1, -0.2, 0.3, 0])
+    loop = nir.Affine(weight=linear(4, 4).weight, bias=bias)
+    nodes = plain(own=loop, w1=nir.Affine(weight=linear(3, 4).weight, bias=np.float32([1] * 4)))
+    found = imported(tmp_path, nodes, [*chain(*CHAIN), *chain("n1", "own", "n1")])
+    np.testing.assert_allclose(found.weights["layer_1_bias"], 1 + bias)
+    np.testing.assert_array_equal(found.weights["layer_1_recurrent"], loop.weight.T)
+    assert any("bias of its loop" in note for note in found.notes)
+
+
+def test_a_graph_of_one_layer_has_a_hidden_layer_that_repeats_the_input(tmp_path: Path) -> None:
+    wait = nir.Delay(delay=0.002 * ones(3))
+    nodes = {"input": source(3), "d": wait, "w": linear(3, 4), "n": lif(4), "output": sink(4)}
+    found = imported(tmp_path, nodes, chain(*nodes))
+    assert found.network["layers"][0]["trainable"] is False
+    assert (found.network["readout"]["kind"], found.network["delay"]) == ("spiking", 2)
+    np.testing.assert_array_equal(found.weights["readout"], nodes["w"].weight.T)
+    spec = spec_of(
+        network=found.network,
+        data={"kind": "poisson", "channels": 3, "classes": 4, "steps": 9, "samples_per_class": 5},
+        training={"loss": "spike_count_mse"},
+    )
+    spikes = (np.random.RandomState(SEED).rand(9, 5, 3) < 0.5).astype(np.float32)
+    trace = reference.forward(
+        network_of(spec), list(found.weights.values()), *dense_to_sparse(spikes)
+    )
+    relay = trace.layers[0]
+    counts = relay.spike_counts[..., 0]
+    np.testing.assert_array_equal(sparse_to_dense(relay.spike_ids, counts, 3), spikes)
+    late = np.concatenate([np.zeros_like(spikes[:2]), spikes[:-2]])
+    check_spikes(tmp_path, found, spikes, {"n": fired(late @ nodes["w"].weight.T)})

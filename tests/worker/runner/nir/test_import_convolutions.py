@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import nir
 import numpy as np
 import pytest
 
+from ipulse_core.spec.conv_layers import conv_geometries
 from ipulse_worker.nir.hdf5_file import NirNode
 from ipulse_worker.nir.linear_nodes import map_of
 from tests.worker.runner.nir.test_import import SEED, chain, imported, li, lif, linear, sink, source
@@ -32,7 +34,7 @@ def test_a_convolution_with_a_pool_is_a_dense_matrix(tmp_path: Path) -> None:
     nodes = {
         "input": source(2, 6, 5),
         "conv": conv,
-        "n1": lif((4, 3, 3)),
+        "n1": lif((4, 3, 3), v_threshold=1 + np.arange(36).reshape(4, 3, 3)),
         "pool": pool,
         "flat": nir.Flatten(input_type={"input": np.array([4, 2, 2])}, start_dim=0, end_dim=-1),
         "w2": linear(16, 2),
@@ -59,6 +61,34 @@ def test_a_convolution_with_a_pool_is_a_dense_matrix(tmp_path: Path) -> None:
         rtol=1e-5,
     )
     assert any("dense matrix" in note for note in found.notes)
+
+
+@pytest.mark.parametrize(
+    ("padding", "stride", "expected"),
+    [((1, 1), (2, 2), 1), ((1, 0), (2, 1), [1, 0]), ((1, 1), (1, 1), "same"), ((3, 3), (1, 1), 3)],
+)
+def test_a_convolution_keeps_its_padding(
+    padding: Any, stride: Any, expected: Any, tmp_path: Path
+) -> None:
+    weight = np.ones((4, 2, 3, 3), np.float32)
+    fields = {"dilation": (1, 1), "groups": 1, "bias": np.zeros(4, np.float32)}
+    conv = nir.Conv2d((8, 8), weight, stride=stride, padding=padding, **fields)
+    high, wide = ((8 + 2 * p - 3) // s + 1 for p, s in zip(padding, stride))
+    nodes = {
+        "input": source(2, 8, 8),
+        "conv": conv,
+        "n1": lif((4, high, wide)),
+        "flat": nir.Flatten({"input": np.array([4, high, wide])}, start_dim=0, end_dim=-1),
+        "w2": linear(4 * high * wide, 2),
+        "n2": li(2),
+        "output": sink(2),
+    }
+    found = imported(tmp_path, nodes, chain(*nodes))
+    assert found.network["layers"][0]["padding"] == expected
+    data = {"kind": "npz", "name": "a", "channels": 128, "shape": [2, 8, 8], "steps": 9}
+    spec = spec_of(data={**data, "classes": 2}, network=found.network)
+    [geometry] = conv_geometries(spec)
+    assert (geometry.padding, geometry.size) == (padding, (high, wide))
 
 
 @pytest.mark.parametrize("delay_s", [0.001, 0.003])

@@ -121,6 +121,7 @@ def spec_again(found: ImportedNetwork, spec: Any) -> Any:
 
 @pytest.mark.old_python
 @pytest.mark.parametrize("number", range(25))
+@pytest.mark.sample(10)
 def test_of_any_network_gives_the_same_network(number: int, tmp_path: Path) -> None:
     random = np.random.RandomState(SEED + number)
     network = random_network(random)
@@ -175,6 +176,7 @@ def test_of_the_files_for_simulators_gives_the_same_spikes(target: str, tmp_path
         np.testing.assert_allclose(other, one, rtol=1e-4, atol=1e-4, err_msg=f"seed {SEED}")
 
 
+@pytest.mark.sample(0)
 def test_of_a_trained_network_has_its_accuracy_to_the_last_digit(
     finished_dir: Path, finished: DrivenRunner, tmp_path: Path
 ) -> None:

@@ -97,8 +97,8 @@ class TestSimulation:
         ("crossings", "lost"),
         [
             (Crossings(samples=9, equal=0, double=0), []),
-            (Crossings(samples=9, equal=3, double=0), ["sinabs", "spikingjelly"]),
-            (Crossings(samples=9, equal=0, double=2), ["sinabs"]),
+            (Crossings(samples=9, equal=3, double=0), ["rockpool", "sinabs", "spikingjelly"]),
+            (Crossings(samples=9, equal=0, double=2), ["rockpool", "sinabs"]),
         ],
     )
     def test_membranes_with_other_spikes_are_losses(
@@ -200,13 +200,17 @@ class TestAttempt:
                 assert "reset is none" in graph["node/metadata/left_out"][()].decode()
 
     def test_does_not_write_a_file_that_lacks_dropped_spikes(self, tmp_path: Path) -> None:
-        network = {"layers": [{"neurons": 24, "capacity": 1}]}
-        spec = {**SPEC, "network": network, "training": {"epochs": 1}}
-        result = attempt(tmp_path / "work", {**spec, "export": {"nir": [{"target": "norse"}]}})
+        """Membranes above twice their threshold are reported after the first epoch, too."""
+        network = {"layers": [{"neurons": 24, "capacity": 1, "gain": 60.0}], "reset": "subtract"}
+        spec = {**SPEC, "network": network, "training": {"epochs": 2}}
+        targets = [{"target": "norse"}, {"target": "sinabs"}]
+        result = attempt(tmp_path / "work", {**spec, "export": {"nir": targets}})
         assert result.done["reason"] == "completed", result.done
         assert not (result.directory / "network.norse.nir").exists()
         assert any("network.norse.nir was not written" in line for line in result.log)
         manifest = json.loads((result.directory / "manifest.json").read_text("utf-8"))
-        [export] = manifest["network"]["exports"]
+        early = [line for line in result.log if line.startswith("network.sinabs.nir would be")]
+        assert len([line for line in early if "twice their threshold" in line]) == 1
+        export = manifest["network"]["exports"][0]
         assert not export["written"]
         assert "capacity" in export["left_out"][0]

@@ -7,6 +7,8 @@ which r = tau / dt and w_in = tau_syn / dt stand, and have one threshold per lay
 the factors and thresholds. None of them runs NIR's LI. A leaky readout is there a LIF whose
 threshold is never reached: its membrane is the readout. Sinabs 3.1.3 (sinabs.nir) counts time in
 steps, solves exactly, adds the input without a factor, and subtracts the threshold after a spike.
+So does Rockpool 3.1.0 (rockpool.nn.modules.torch.nir), whose only neuron is a CubaLIF: its synapse
+decays with the input of the step, and r says the time step.
 """
 
 from __future__ import annotations
@@ -27,6 +29,8 @@ DISCRETIZATIONS = {
     "snntorch": f"{EULER_DECAY}; v = decay * v + (dt / tau) * r * I",
     "spikingjelly": f"{EULER_DECAY}; v = decay * v + (dt / tau) * r * I",
     "sinabs": f"decay = exp(-1 / tau), tau in steps; {UNSCALED_INPUT}",
+    "rockpool": f"decay = exp(-dt / tau), dt = tau / (1 + r); i = decay_syn * (i + I); "
+    f"{UNSCALED_INPUT.replace('I', 'i')}",
 }
 SNNTORCH_STEP_S = 1e-4
 # A threshold that no membrane reaches. It is finite because a reset by subtraction multiplies it
@@ -37,6 +41,8 @@ NEVER = 1e30
 ALMOST_1 = 1 - 2.0**-30
 # exp(-NO_MEMORY) is 0 in double precision. It represents a decay of 0, for which tau would be 0.
 NO_MEMORY = 1000.0
+# The decay of a synapse of Rockpool that forgets: 0 would forget the input of the step as well.
+FORGETTING = 2.0**-24
 
 
 def has_one_value(target: str) -> bool:

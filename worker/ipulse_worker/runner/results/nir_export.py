@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Iterator, List, Optional, Tuple, cast
 
 from ipulse_core.equations.loss import default_prediction, read_loss
+from ipulse_core.spec.composed_layers import NOT_IN_NIR, runs_composed
 from ipulse_core.spec.conv_layers import conv_geometries, conv_layers
 from ipulse_core.spec.derived_values import (
     first_capacity,
@@ -20,6 +21,7 @@ from ipulse_core.spec.derived_values import (
 )
 from ipulse_core.spec.kind_fields import field_of
 from ipulse_core.spec.nir_targets import (
+    MULTIPLE_SPIKES,
     NO_ADAPTATION,
     SIMULATORS,
     SUBTRACTED,
@@ -43,7 +45,7 @@ if TYPE_CHECKING:
 
 NO_CAPACITY = "NIR does not limit the spikes per step"
 
-_SPIKE_AT_THRESHOLD = ("sinabs", "spikingjelly")  # targets that compare with >=
+_SPIKE_AT_THRESHOLD = ("sinabs", "spikingjelly", "rockpool")  # targets that compare with >=
 _RESETS = {
     "zero": "v becomes 0 before the next step",
     "subtract": f"{SUBTRACTED} before the next step",
@@ -97,7 +99,7 @@ def nir_exports(
                 f"{NO_CAPACITY}"
             )
         if crossings is not None:
-            left_out += _other_spikes(export.target, crossings)
+            left_out += other_spikes(export.target, crossings)
         found.append(
             NirExport(
                 target=export.target,
@@ -115,7 +117,7 @@ def needs_crossings(spec: ExperimentSpec) -> bool:
     return any(export.target in _SPIKE_AT_THRESHOLD for export in spec.export.nir)
 
 
-def _other_spikes(target: str, crossings: Crossings) -> Iterator[str]:
+def other_spikes(target: str, crossings: Crossings) -> Iterator[str]:
     """Yield the membranes of held-out samples at which the target spikes differently."""
     on = f"of {crossings.samples:,} held-out samples"
     if target in _SPIKE_AT_THRESHOLD and crossings.equal:
@@ -123,10 +125,11 @@ def _other_spikes(target: str, crossings: Crossings) -> Iterator[str]:
             f"{crossings.equal:,} membranes {on} that equal their threshold: {SIMULATORS[target]} "
             "spikes there"
         )
-    if target == "sinabs" and crossings.double:
+    if target in MULTIPLE_SPIKES and crossings.double:
         yield (
-            f"{crossings.double:,} membranes {on} above twice their threshold: Sinabs spikes more "
-            "than once there"
+            f"{crossings.double:,} membranes {on} above twice their threshold: "
+            f"{SIMULATORS[target]} spikes more than once there; a bound of the kind `membrane` "
+            "with twice the threshold as `high` makes them fewer"
         )
 
 
@@ -148,6 +151,9 @@ def _notes(spec: ExperimentSpec, target: str) -> Iterator[str]:
     if target == "sinabs":
         yield f"load with sinabs.nir.from_nir(graph, num_timesteps={spec.data.steps})"
         yield "times are in steps; thresholds are 1; it reads this file with nir up to 1.0.4"
+    if target == "rockpool":
+        yield "load with rockpool.nn.modules.torch.nir.from_nir(graph), with nir up to 1.0.4"
+        yield "without a synapse, weights are divided by the decay of one that forgets"
     if target in ("norse", "snntorch", "spikingjelly") and spec.network.readout.kind == "leaky":
         yield "the leaky readout is a neuron that never spikes: read its membrane"
     if any(map(rule_of, [*spec.network.layers, spec.network.readout])):
@@ -176,6 +182,8 @@ def not_written(spec: ExperimentSpec) -> Optional[str]:
     """Return why network.nir would be another network and is not written, or None."""
     if part_layers(spec.network):
         return f"{part_name(spec.network)} are not exported to NIR"
+    if runs_composed(spec):
+        return f"{NOT_IN_NIR} are not exported to NIR"
     layers = spiking_layers(spec.network)
     adapts = any(field_of(layer, "adaptation") is not None for layer in layers)
     return NO_ADAPTATION if adapts else delays_left_out(spec.network)

@@ -28,6 +28,7 @@ from ipulse_ops.lif.weight_types import rounded
 from ipulse_worker.runner.results.nir_delays import DelayNodes
 from ipulse_worker.runner.results.nir_dialects import (
     ALMOST_1,
+    FORGETTING,
     NEVER,
     SNNTORCH_STEP_S,
     tau_s,
@@ -64,9 +65,9 @@ class NetworkGraph:
             target: one of ipulse_core.spec.nir_targets.SIMULATORS.
         """
         self._spec, self._arrays, self._target = spec, arrays, target
-        self._is_exact = target in ("generic", "sinabs")
+        self._is_exact = target in ("generic", "sinabs", "rockpool")
         # These simulators do not multiply the input by 1 - decay.
-        self._adds_input = target in ("snntorch", "spikingjelly", "sinabs")
+        self._adds_input = target in ("snntorch", "spikingjelly", "sinabs", "rockpool")
         self.step_s = spec.data.step_ms / 1000.0
         if target == "snntorch":
             self.step_s = SNNTORCH_STEP_S
@@ -139,7 +140,7 @@ class NetworkGraph:
             graph.join(source, way, entry)
         if place.geometry is not None and place.geometry.pool != (1, 1):
             graph.append(f"pool_{suffix}", sum_pool(place.geometry))
-        if field_of(layer, "recurrent") and self._target not in ("snntorch", "sinabs"):
+        if field_of(layer, "recurrent") and self._target not in ("snntorch", "sinabs", "rockpool"):
             size = self._planes(place.shape[0])
             loop = LayerPlace(f"{place.name}_recurrent", suffix, place.shape, size)
             graph.loop(f"recurrent_{suffix}", self._weights(loop, constants), entry)
@@ -180,6 +181,8 @@ class NetworkGraph:
             factor *= 1 - constants.decay
             if constants.synapse is not None:
                 factor *= 1 - constants.synapse
+        if self._target == "rockpool":
+            factor /= self._rockpool_synapse(constants)
         if self._target in ONE_THRESHOLD and constants.threshold is not None:
             factor /= np.maximum(constants.threshold, SMALLEST_THRESHOLD)
         factor = constants.by_output(factor)
@@ -218,14 +221,31 @@ class NetworkGraph:
             threshold = NEVER * ones
         elif self._target in ONE_THRESHOLD:
             threshold = ones
-        scales = self._adds_input and self._target != "sinabs"
+        scales = self._adds_input and self._target not in ("sinabs", "rockpool")
         r = tau / self.step_s if scales else ones
+        if self._target == "rockpool":
+            synapse, r = self._rockpool_synapse(constants), tau / self.step_s - 1
+            return nir.CubaLIF(
+                tau_mem=tau,
+                tau_syn=self._tau(synapse),
+                w_in=ones,
+                r=r,
+                v_leak=0 * ones,
+                v_threshold=threshold,
+            )
         common = {"v_leak": 0 * ones, "v_threshold": threshold, "r": r}
         if synapse is None or self._target == "sinabs":
             return nir.LIF(tau=tau, **common)
         tau_syn = self._tau(synapse)
         w_in = tau_syn / self.step_s if scales else ones
         return nir.CubaLIF(tau_mem=tau, tau_syn=tau_syn, w_in=w_in, **common)
+
+    def _rockpool_synapse(self, constants: NeuronConstants) -> np.ndarray:
+        """Return the decays of synapses, which multiply the input of the step as well."""
+        if constants.synapse is None:
+            return np.full(constants.decay.shape, FORGETTING)
+        decays: np.ndarray = np.maximum(constants.synapse, FORGETTING)
+        return decays
 
     def _integrator(self, decay: np.ndarray) -> Any:
         import nir
