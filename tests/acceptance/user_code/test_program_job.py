@@ -123,6 +123,7 @@ FAILURES = {
         "out_of_memory",
         "64 MiB",
     ),
+    "sanitize": ({"sanitize": True, "arguments": ["beyond"]}, "program_failed", "'Spin' on tile 0"),
     "secrets": ({"sources": ["curious.cpp"]}, "build_failed", "curious.cpp"),
 }
 
@@ -139,6 +140,8 @@ def test_a_program_that_fails_says_why(
         "#include <cstdlib>\n#include <cstring>\n"
         "int main() { for (;;) std::memset(std::malloc(1 << 22), 1, 1 << 22); }"
     )
+    if name == "sanitize":  # a read behind a field, which passes otherwise
+        (folder / "vertices.cpp").write_text(VERTEX.replace("v = 1", "v = (&x[0])[4]"))
     token = stack.token_path
     (folder / "curious.cpp").write_text(f'#include "{token}"\nint main() {{}}')
     changes, reason, words = FAILURES[name]

@@ -1,1 +1,1 @@
-"""The three kinds of attempts at a job: a training, a program, a training in a sandbox."""
+"""The kinds of attempts at a job: a training, a program or script, a training in a sandbox."""

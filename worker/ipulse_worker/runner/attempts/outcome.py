@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Dict, Optional, Tuple
+from typing import TYPE_CHECKING, Any, Dict, List, Optional, Tuple
 
+from ipulse_core.pva.conditions import broken, parse_condition
+from ipulse_core.pva.figures import figures_of
+from ipulse_core.pva.report import Report
 from ipulse_core.states import Reason
 from ipulse_ops.neuron_package.calls import BrokenPackage
-from ipulse_worker.runner.profile.gates import FAILED_GATES, broken_gates
 from ipulse_worker.runner.results.final_metrics import held_out_score
 from ipulse_worker.runner.training.divergence import diverged
 from ipulse_worker.runner.training.loop import Training
@@ -15,6 +17,18 @@ from ipulse_worker.runner.user_code.ops.ops import CustomOps
 
 if TYPE_CHECKING:
     from ipulse.spec import ExperimentSpec
+
+
+FAILED_GATES = "The results are stored, but the profile does not meet a gate"
+
+
+def broken_gates(spec: ExperimentSpec, profile: Optional[Dict[str, Any]]) -> List[str]:
+    """Return the gates that do not hold, each with the value.
+
+    A gate whose figure is missing does not hold: nothing is passed without a measurement.
+    """
+    conditions = [parse_condition(gate) for gate in spec.profile.gates]
+    return broken(conditions, figures_of(Report(profile)) if profile and conditions else {})
 
 
 def training_outcome(
@@ -31,10 +45,10 @@ def training_outcome(
         reason = Reason.FINISHED_EARLY
         done, epochs = training.epochs_done, training.schedule.epochs
         message += f" Finished early, after {done:g} of {epochs:,} epochs."
-    broken = broken_gates(spec, poplar_profile)
-    if broken:
+    missed = broken_gates(spec, poplar_profile)
+    if missed:
         reason = Reason.GATE_FAILED
-        message = f"{FAILED_GATES}: {'; '.join(broken)}. {message}"
+        message = f"{FAILED_GATES}: {'; '.join(missed)}. {message}"
     return message, reason
 
 

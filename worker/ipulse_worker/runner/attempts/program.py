@@ -1,4 +1,4 @@
-"""One attempt at a job that runs a program, from its package to its files."""
+"""One attempt at a job that runs a program or a script, from its package to its files."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 import shutil
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Callable, Dict, Iterator, cast
+from typing import Any, Callable, Dict, Iterator, Tuple, Type, cast
 
 from ipulse_core.build_cache.toolchain import compiler
 from ipulse_core.errors import InvalidInput, Problem
@@ -15,9 +15,11 @@ from ipulse_core.sandbox.bubblewrap import compiler_folders
 from ipulse_core.sandbox.returned_files import ReturnedFiles
 from ipulse_core.sandbox.sandbox import Sandbox, SandboxResult
 from ipulse_core.source_package import PREFIX, unpack_package
+from ipulse_core.spec.job_kinds import PROGRAM, SCRIPT
 from ipulse_core.spec.resolved_spec import read_spec
 from ipulse_core.states import Phase, Reason
 from ipulse_worker.runner.attempts.program_report import ProgramReport
+from ipulse_worker.runner.attempts.script_files import script_files
 from ipulse_worker.runner.cancellation import Cancellation
 from ipulse_worker.runner.clock import Timeline, utc_now
 from ipulse_worker.runner.event_writer import EventWriter
@@ -25,24 +27,24 @@ from ipulse_worker.runner.phase_progress import PhaseProgress
 from ipulse_worker.runner.user_code.budget import of_program
 from ipulse_worker.runner.user_code.compilation import PACKAGE, FirstError
 from ipulse_worker.runner.user_code.failure import ProgramFailure
-from ipulse_worker.runner.user_code.programs.build import BUILD, PROGRAM, build_program
+from ipulse_worker.runner.user_code.programs.build import BUILD
 from ipulse_worker.runner.user_code.programs.converted_profile import converted_profile
 from ipulse_worker.runner.user_code.programs.emulated_host import EmulatedHost
-from ipulse_worker.runner.user_code.programs.ending import (
-    UncaughtException,
-    failure_of,
-    too_few_processes,
-)
+from ipulse_worker.runner.user_code.programs.ending import failure_of, too_few_processes
+from ipulse_worker.runner.user_code.programs.host import ProgramHost
 from ipulse_worker.runner.user_code.programs.initial_folder import INITIAL, initial_folder
 from ipulse_worker.runner.user_code.programs.ipu_host import IPUHost
-from ipulse_worker.runner.user_code.programs.outputs import OutputFile, exception_of, outputs
+from ipulse_worker.runner.user_code.programs.outputs import REPORTS, OutputFile, outputs
+from ipulse_worker.runner.user_code.programs.script_host import ScriptHost
 from ipulse_worker.runner.user_code.tools import ProgramTools
 from ipulse_worker.runner.work_dir import WorkDir
 
-if TYPE_CHECKING:
-    from ipulse.spec import PoplarProgramSpec
-
-HOSTS = {"emulator": EmulatedHost, "ipu": IPUHost}
+# By kind of job and of device.
+HOSTS: Dict[Tuple[str, str], Type[ProgramHost]] = {
+    (PROGRAM, "emulator"): EmulatedHost,
+    (PROGRAM, "ipu"): IPUHost,
+    (SCRIPT, "emulator"): ScriptHost,
+}
 
 
 class ProgramAttempt:
@@ -67,7 +69,7 @@ class ProgramAttempt:
     ) -> None:
         """Read the assignment. Raises InvalidInput."""
         self._assignment = assignment
-        self._spec = cast("PoplarProgramSpec", read_spec(assignment.spec))
+        self._spec = cast("Any", read_spec(assignment.spec))  # of a kind of HOSTS
         self._work_dir = WorkDir(Path(assignment.work_dir))
         self._events = events
         self._cancellation = cancellation
@@ -75,11 +77,10 @@ class ProgramAttempt:
         timeline.begin_earlier(assignment.start_seconds)
         self._progress = PhaseProgress(events)
         self._errors = FirstError()
-        self._thrown = UncaughtException()
         self._started_at = utc_now()
-        self._host = HOSTS[self._spec.device.kind](
-            self._spec, assignment.job_id, cancellation.check
-        )
+        host = HOSTS[self._spec.kind, self._spec.device.kind]
+        self._host = host(self._spec, assignment.job_id, cancellation.check)
+        self._is_running = False
         self._package: Dict[str, str] = {}  # digests by name
         self._build_seconds = 0.0
         self.message = ""
@@ -119,7 +120,7 @@ class ProgramAttempt:
 
     def _prepare(self) -> None:
         """Look for a sandbox, and unpack the program."""
-        self._progress(0.5, "unpacking the program")
+        self._progress(0.5, f"unpacking the {self._host.what}")
         scratch = self._work_dir.path / "scratch"
         self._sandbox = Sandbox(scratch, os.environ, self._log, self._cancellation.check)
         if self._sandbox.is_off:
@@ -132,12 +133,12 @@ class ProgramAttempt:
         self._package = unpack_package(archive, self._spec.package[len(PREFIX) :], package)
         for path in [package, *package.rglob("*")]:
             path.chmod(0o755 if path.is_dir() else 0o644)
-        for field in ("sources", "codelets"):
-            for index, name in enumerate(getattr(self._spec, field)):
-                if name not in self._package:
-                    detail = f"/{field}/{index}: the package has no file {name}."
-                    raise ProgramFailure(Reason.BUILD_FAILED, detail)
+        for pointer, name in self._host.named_files():
+            if name not in self._package:
+                detail = f"{pointer}: the package has no file {name}."
+                raise ProgramFailure(Reason.BUILD_FAILED, detail)
         self._sandbox.add(PACKAGE, package)
+        self._host.show(self._sandbox, self._work_dir.path)
 
     def _compile(self) -> None:
         self._progress(0.0, "looking for the compilers")
@@ -148,9 +149,9 @@ class ProgramAttempt:
             self._events.log(f"compiles with {tools.version}")
         for place, folder in {**tools.folders, **compiler_folders(compiler())}.items():
             self._sandbox.add(place, folder)
-        self._progress(0.5, "compiling the program")
+        self._progress(0.5, f"compiling the {self._host.what}")
         built = self._folder("build")
-        self._build_seconds = build_program(self._sandbox, self._spec, tools, built, self._errors)
+        self._build_seconds = self._host.build(self._sandbox, tools, built, self._errors)
         self._sandbox.add(BUILD, built)
         self._initial = PACKAGE
         files = self._host.initial_files(built)
@@ -164,11 +165,12 @@ class ProgramAttempt:
         self._host.acquire(lambda message: self._progress(0.0, message))
 
     def _run(self) -> None:
-        self._progress(0.0, "running the program")
+        self._progress(0.0, f"running the {self._host.what}")
         self._out = self._folder("out")
+        self._is_running = True
         build = self._sandbox.place(BUILD)
         self._result = self._sandbox.run(
-            [f"{build}/{PROGRAM}", *self._spec.arguments],
+            self._host.command(build),
             self._host.variables(build),
             of_program(self._spec.limits, self._host.seconds),
             self._out,
@@ -180,12 +182,12 @@ class ProgramAttempt:
     def _report(self) -> None:
         """Store the files, also of a program that failed, and raise ProgramFailure for that."""
         result = self._result
-        self._progress(0.0, "storing the files of the program")
+        self._progress(0.0, f"storing the files of the {self._host.what}")
         files = list(self._files(result.returned))
         for sentence in result.returned.skipped:
             self._events.log(f"not stored: {sentence}", level="warning")
-        why = exception_of(self._out) or self._thrown.message
-        failure = failure_of(result, self._spec.limits, why)
+        why = self._host.why(self._out)
+        failure = failure_of(result, self._spec.limits, why, self._host.what)
         if failure is None and result.lacked_processes:
             self._events.log(too_few_processes(self._spec.limits), level="warning")
         report = ProgramReport(
@@ -195,6 +197,7 @@ class ProgramAttempt:
             self._build_seconds,
             self._started_at,
             self._tools.version,
+            self._host.metrics,
         )
         for file in files:
             shutil.move(str(file.path), str(self._work_dir.path / file.name))
@@ -210,14 +213,14 @@ class ProgramAttempt:
         self.message = report.message()
 
     def _files(self, returned: ReturnedFiles) -> Iterator[OutputFile]:
-        names = returned.names
         if self._spec.device.kind == "ipu":
-            folder = self._folder("converted")
+            names, folder = returned.names, self._folder("converted")
             found = converted_profile(self._sandbox, self._tools, self._out, names, folder)
             yield from [] if found is None else [found]
         is_emulated = self._spec.device.kind == "emulator"
+        own = script_files(self._out / REPORTS) if self._spec.kind == SCRIPT else ()
         leave_out = returned.leave_out
-        yield from outputs(self._out, names, self._package, leave_out, is_emulated)
+        yield from outputs(self._out, returned.names, self._package, leave_out, is_emulated, own)
 
     def _store(self, report: ProgramReport, event: ArtifactEvent) -> None:
         report.written.append(event)
@@ -225,5 +228,5 @@ class ProgramAttempt:
 
     def _log(self, event: LogEvent) -> None:
         self._errors.see(event)
-        self._thrown.see(event)
-        self._events.write(event)
+        for each in self._host.event_of(event) if self._is_running else (event,):
+            self._events.write(each)

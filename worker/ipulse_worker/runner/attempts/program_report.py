@@ -1,13 +1,14 @@
-"""The report and the manifest of a program's run."""
+"""The report and the manifest of the run of a program or a script."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Dict, List, Optional
+from typing import TYPE_CHECKING, Any, Dict, List, Mapping, Optional, Union
 
 from ipulse_core import strict_json
 from ipulse_core.events import ArtifactEvent, Assignment
 from ipulse_core.manifest import SCHEMA
 from ipulse_core.sandbox.sandbox import SandboxResult
+from ipulse_core.spec.job_kinds import SCRIPT
 from ipulse_core.spec.resolved_spec import spec_document
 from ipulse_worker.runner import provenance
 from ipulse_worker.runner.clock import utc_now
@@ -18,23 +19,24 @@ from ipulse_worker.runner.user_code.programs.outputs import PROFILE, SUMMARY, to
 from ipulse_worker.runner.work_dir import WorkDir
 
 if TYPE_CHECKING:
-    from ipulse.spec import PoplarProgramSpec
+    from ipulse.spec import PoplarProgramSpec, ScriptSpec
 
 SUMMARY_CHARACTERS = 200_000
 OF_SDK = (".pop", ".cbor")  # files that PopVision reads
 
 
 class ProgramReport:
-    """The facts about the run of a program: for the page, the manifest and one sentence."""
+    """The facts about a run: for the page, the manifest and one sentence."""
 
     def __init__(
         self,
-        spec: PoplarProgramSpec,
+        spec: Union[PoplarProgramSpec, ScriptSpec],
         assignment: Assignment,
         result: SandboxResult,
         build_seconds: float,
         started_at: str,
         sdk: str = "",
+        metrics: Optional[Mapping[str, float]] = None,
     ) -> None:
         self._spec = spec
         self._assignment = assignment
@@ -42,6 +44,7 @@ class ProgramReport:
         self._build_seconds = build_seconds
         self._started_at = started_at
         self._sdk = sdk  # its version, for IPUs
+        self._metrics = dict(metrics or {})  # the last ones that it printed
         self._cycles: Optional[int] = None
         self._profile_text = ""
         self.written: List[ArtifactEvent] = []
@@ -58,6 +61,7 @@ class ProgramReport:
     def summary(self) -> Dict[str, float]:
         """Return the figures of the run."""
         figures = {
+            **self._metrics,
             "exit_status": float(self._result.status),
             "build_seconds": self._build_seconds,
             "run_seconds": self._result.seconds,
@@ -70,8 +74,9 @@ class ProgramReport:
         return figures
 
     def message(self) -> str:
-        """Return the outcome of a program that ended well, in a sentence."""
-        text = f"The program ended after {self._result.seconds:.1f} s"
+        """Return the outcome of one that ended well, in a sentence."""
+        what = "script" if self._spec.kind == SCRIPT else "program"
+        text = f"The {what} ended after {self._result.seconds:.1f} s"
         cycles = f", {self._cycles:,} emulated cycles" if self._cycles else ""
         return f"{text}{cycles}.{left_out(self._result)}"
 
@@ -80,6 +85,7 @@ class ProgramReport:
         body = render(
             "program.html",
             spec=self._spec,
+            is_script=self._spec.kind == SCRIPT,
             started_at=self._started_at[:19].replace("T", " "),
             failure=None if failure is None else str(failure),
             build_seconds=self._build_seconds,

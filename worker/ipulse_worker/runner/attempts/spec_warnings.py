@@ -40,8 +40,15 @@ def warnings_of(spec: ExperimentSpec) -> Iterator[str]:
     layers = [*spec.network.layers, readout]
     shapes = start_shapes(spec)
     for place, each in zip(layer_names(spec.network), layers):
-        if is_standardised(each) and math.prod(shapes[place][:-1]) == 1:
+        senders = math.prod(shapes[place][:-1]) if is_standardised(each) else 0
+        if senders == 1:
             yield (
                 f"{place} has standardised weights of one sender: they are their own mean, so that "
                 "it receives nothing; leave standardised out"
+            )
+        if senders == 2:
+            yield (
+                f"{place} has standardised weights of two senders: they are one standard deviation "
+                "above and below their mean whatever training changes, so that their gradient is "
+                "0; leave standardised out"
             )

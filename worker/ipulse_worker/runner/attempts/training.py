@@ -4,29 +4,45 @@ from __future__ import annotations
 
 import os
 from contextlib import contextmanager
-from typing import Callable, Dict, Iterator
+from pathlib import Path
+from typing import Callable, Dict, Iterator, Optional, Type
 
-from ipulse_core.events import CheckpointEvent, PhaseEvent
+from ipulse_core.events import Assignment, CheckpointEvent, PhaseEvent
+from ipulse_core.poplar_environment import poplar_environment
 from ipulse_core.sandbox.bubblewrap import CONFINED
 from ipulse_core.spec.custom_ops import op_layers
-from ipulse_core.states import Phase
+from ipulse_core.spec.nir_targets import file_name
+from ipulse_core.spec.resolved_spec import read_spec
+from ipulse_core.states import Phase, Reason
+from ipulse_worker.runner import provenance
 from ipulse_worker.runner.attempts.artifacts import Artifacts
-from ipulse_worker.runner.attempts.context import AttemptContext
 from ipulse_worker.runner.attempts.outcome import failure_of_ops, training_outcome
 from ipulse_worker.runner.attempts.spec_warnings import warnings_of
 from ipulse_worker.runner.attempts.training_start import TrainingStart
 from ipulse_worker.runner.backends import compilation
+from ipulse_worker.runner.backends.cpu import CPU
+from ipulse_worker.runner.backends.device import Device
+from ipulse_worker.runner.backends.emulator import Emulator
+from ipulse_worker.runner.backends.ipu import IPU
+from ipulse_worker.runner.cancellation import Cancellation
+from ipulse_worker.runner.clock import Timeline, utc_now
 from ipulse_worker.runner.data import Dataset
 from ipulse_worker.runner.data.load import load
 from ipulse_worker.runner.data.targets import with_targets
 from ipulse_worker.runner.data.uploaded import directory_of
 from ipulse_worker.runner.devices.connection import attaches
 from ipulse_worker.runner.devices.description import ignore_progress
+from ipulse_worker.runner.event_writer import EventWriter
 from ipulse_worker.runner.model.compile_only import execution_outcome
-from ipulse_worker.runner.phase_progress import START_FRACTION, loading_progress
+from ipulse_worker.runner.phase_progress import START_FRACTION, PhaseProgress, loading_progress
+from ipulse_worker.runner.profile.profile import RunMetadata
+from ipulse_worker.runner.results.crossings import crossings_of
 from ipulse_worker.runner.results.final_metrics import final_metrics
+from ipulse_worker.runner.results.manifest import spec_sha256
+from ipulse_worker.runner.results.nir_export import needs_crossings, other_spikes
 from ipulse_worker.runner.results.nir_file import require_nir
 from ipulse_worker.runner.results.training_results import results_of
+from ipulse_worker.runner.runner_start import RunnerStart
 from ipulse_worker.runner.training import checkpoint
 from ipulse_worker.runner.training.batch_schedule import BatchSchedule
 from ipulse_worker.runner.training.evaluation import evaluate
@@ -35,18 +51,59 @@ from ipulse_worker.runner.training.platforms import OTHER_PLATFORM, TrainingPlat
 from ipulse_worker.runner.training.progress import TrainingProgress, held_out_samples
 from ipulse_worker.runner.user_code.ops.ops import CustomOps
 from ipulse_worker.runner.user_code.packages import require_packages
+from ipulse_worker.runner.work_dir import WorkDir
+
+# The classes of devices by `device.kind`.
+DEVICES: Dict[str, Type[Device]] = {device.kind: device for device in (CPU, Emulator, IPU)}
 
 CHECKPOINT = "checkpoint.npz"  # one name, because only the newest state is needed
 
 
-class AttemptProcess(AttemptContext):
-    """Runs the phases of an attempt in the device's order."""
+class AttemptProcess:
+    """The assignment of an attempt and its device; runs its phases in the device's order."""
 
     # Results of a phase for later phases.
     _dataset: Dataset
     _start: TrainingStart
     _training: Training
     _final: Dict[str, float]
+
+    def __init__(
+        self,
+        assignment: Assignment,
+        events: EventWriter,
+        cancellation: Cancellation,
+        timeline: Timeline,
+        start: RunnerStart,
+    ) -> None:
+        """Read the assignment.
+
+        Raises:
+            InvalidInput: with all problems of the assignment.
+        """
+        self.spec = read_spec(assignment.spec)
+        self.spec_sha256 = spec_sha256(self.spec)
+        self.assignment = assignment
+        self.work_dir = WorkDir(Path(assignment.work_dir))
+        self.events = events
+        self.cancellation = cancellation
+        self.timeline = timeline
+        # Times count from when the agent got the job: the job waits for the runner's start, too.
+        timeline.begin_earlier(assignment.start_seconds)
+        timeline.spans += start.spans_within(assignment.start_seconds)
+        self.import_seconds = start.import_seconds
+        self.started_at = utc_now()
+        if self.spec.device.kind == "ipu":
+            # An agent starts this process with these variables; a user may not.
+            os.environ.update(poplar_environment(self.spec.device, assignment.work_dir))
+        self.device = DEVICES[self.spec.device.kind](self.spec, events.log, cancellation.check)
+        self.device.job_id = assignment.job_id
+        self.device.directory = self.work_dir.path
+        self.progress = self.device.on_progress = PhaseProgress(events)
+        self._ops: Optional[CustomOps] = None
+        self._has_looked = False  # at what exports would lose, after the first evaluation
+        self.message = ""  # the outcome in a sentence
+        self.reason = Reason.COMPLETED
 
     def run(self) -> Dict[str, float]:
         """Run all phases and return the final metrics."""
@@ -171,7 +228,20 @@ class AttemptProcess(AttemptContext):
             state = training.checkpoint(self.spec_sha256, self.assignment.spec_key)
             checkpoint.save(state, self.work_dir, CHECKPOINT)
         epochs = training.step // training.schedule.steps_per_epoch
+        if epochs and not self._has_looked:
+            self._has_looked = True
+            self._look_at_exports(training)
         self.events.write(CheckpointEvent(path=CHECKPOINT, epoch=epochs, step=training.step))
+
+    def _look_at_exports(self, training: Training) -> None:
+        """Log which exports other simulators would run differently if the training ended now."""
+        if not needs_crossings(self.spec):
+            return
+        crossings = crossings_of(self.spec, training.model.arrays, training.dataset)
+        for export in self.spec.export.nir:
+            for difference in other_spikes(export.target, crossings):
+                place = f"{file_name(export.target)} would be another network now"
+                self.events.log(f"{place}: {difference}", level="warning")
 
     def _report(self) -> None:
         if attaches(self.device.connection):
@@ -195,7 +265,7 @@ class AttemptProcess(AttemptContext):
         training = self._training
         run_metadata = self.run_metadata(self._training)
         self.progress(0.0, f"evaluating the {held_out_samples(self.spec)} samples")
-        evaluation = evaluate(training.model, training.dataset, self.spec)
+        evaluation = evaluate(training.model, training.dataset, self.spec, counts_operations=True)
         self.progress(0.3, "measuring the profile")
         results = results_of(training, evaluation, run_metadata, self.device.poplar_profile())
         self._final = final_metrics(results)
@@ -207,4 +277,20 @@ class AttemptProcess(AttemptContext):
         artifacts.write_manifest(self.spec, run_metadata, self._final)
         self.message, self.reason = training_outcome(
             self.spec, training, self._final, results.poplar_profile
+        )
+
+    def run_metadata(self, training: Training) -> RunMetadata:
+        """Return the job, attempt, device and software that results belong to."""
+        device = self.device.description()
+        return RunMetadata(
+            job_id=self.assignment.job_id,
+            attempt=self.assignment.attempt,
+            started_at=self.started_at,
+            spec_sha256=self.spec_sha256,
+            import_seconds=self.import_seconds,
+            device=device,
+            host=provenance.host(),
+            versions=provenance.versions(device.compiler),
+            platforms=training.platforms.to_json(),
+            start=training.start,
         )

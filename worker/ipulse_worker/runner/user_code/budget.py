@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from ipulse_core.sandbox.limits import SandboxLimits
 
 if TYPE_CHECKING:
-    from ipulse.spec.program import ProgramLimits
+    from ipulse.spec import ProgramLimits
 
 _LIFE_SECONDS = 366 * 86_400
 COMPILER = SandboxLimits(seconds=600, memory_bytes=2**32, disk_bytes=2**29, processes=64)

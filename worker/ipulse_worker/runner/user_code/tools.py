@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 import shlex
-import shutil
 from pathlib import Path
 from typing import Dict, List, Mapping, NamedTuple, Tuple
 
 from ipulse_core.build_cache.toolchain import compiler, run_tool
 from ipulse_core.sandbox.bubblewrap import foreign_folder
 from ipulse_core.sandbox.sandbox import TMP
-from ipulse_ops.lif.poplar.sdk import MissingSDK
+from ipulse_ops.lif.poplar.sdk import MissingSDK, find_popc
 from poplar_emulator.build import LIBRARIES, POPC, program_flags
 
 _VERSION_LENGTH = 200
@@ -49,7 +48,7 @@ def sdk_tools(variables: Mapping[str, str] = os.environ) -> ProgramTools:
     Raises MissingSDK; BuildFailed if popc does not say its version; SandboxUnavailable if programs
     would see a home folder with the SDK.
     """
-    found = shutil.which("popc", path=variables.get("PATH"))
+    found = find_popc(variables.get("PATH"))
     if found is None:
         raise MissingSDK(
             "popc is not on the PATH: `source .../poplar/enable.sh` of a Poplar SDK before the "

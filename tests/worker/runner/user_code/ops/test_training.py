@@ -105,6 +105,7 @@ def test_an_op_without_a_profile_runs_on(tmp_path: Path) -> None:
         assert ops.forward(1, spikes(), [gain()]).any()
 
 
+@pytest.mark.sample(0)
 def test_several_ops_are_trained_together(tmp_path: Path) -> None:
     one = packed(project(tmp_path / "one"))
     other = packed(project(tmp_path / "other", kernel=None, tiles=8))
@@ -130,6 +131,7 @@ def test_several_ops_are_trained_together(tmp_path: Path) -> None:
     assert (child["layer_5.gain"] != found["layer_5.gain"]).any()
 
 
+@pytest.mark.sample(0)
 def test_a_continued_training_has_the_bits_of_a_longer_one(tmp_path: Path) -> None:
     package = packed(project(tmp_path / "op"))
     short, long = ({"epochs": epochs, "batch_size": 16} for epochs in (1, 2))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from typing import Dict, Optional
 
 from ipulse_core.build_cache.directory import cache_directory
@@ -25,15 +25,26 @@ class EmulatedHost(ProgramHost):
     """Emulated IPUs, which this machine's processes share."""
 
     _tools: ProgramTools
+    _prefix: Path  # of the emulator
     _reservation: Optional[Reservation] = None
+
+    @property
+    def is_sanitized(self) -> bool:
+        """Whether accesses of codelets to memory are checked."""
+        return bool(self.spec.sanitize)
 
     def prepare(self, is_sandboxed: bool) -> None:
         """Do nothing: every machine has emulated IPUs, and `acquire` says if they are too few."""
 
     def tools(self, progress: ProgressCallback) -> ProgramTools:
         """Build the emulator if it is not there, and return its tools."""
-        self._tools = emulator_tools(emulator.build(progress=progress))
-        return self._tools
+        self._prefix = emulator.build(progress=progress)
+        tools = emulator_tools(self._prefix)
+        if self.is_sanitized:  # popc compiles other codelets, before the run and in it
+            checked = {**tools.environment, emulator.SANITIZE_VARIABLE: "1"}
+            tools = tools._replace(environment=checked)
+        self._tools = tools
+        return tools
 
     def acquire(self, report_wait: ReportWait) -> None:
         """Reserve emulated IPUs."""
@@ -60,7 +71,7 @@ class EmulatedHost(ProgramHost):
             "IPULSE_EMULATOR_REPORTS": f"{WORK_PLACE}/{REPORTS}",
             "IPULSE_EMULATOR_SUMMARY": "{}",
         }
-        if spec.sanitize:
+        if self.is_sanitized:
             variables["POPLAR_ENGINE_OPTIONS"] = json.dumps(SANITIZE)
         return variables
 

@@ -11,7 +11,7 @@ from ipulse_worker.runner.user_code.budget import of_program
 from ipulse_worker.runner.user_code.failure import ProgramFailure, excess, lack_of_processes
 
 if TYPE_CHECKING:
-    from ipulse.spec.program import ProgramLimits
+    from ipulse.spec import ProgramLimits
 
 _THROWN = "what():"  # begins the message of an exception that nobody caught
 MAX_THROWN = 2000  # characters
@@ -34,20 +34,20 @@ class UncaughtException:
 
 
 def failure_of(
-    result: SandboxResult, limits: ProgramLimits, why: Optional[str]
+    result: SandboxResult, limits: ProgramLimits, why: Optional[str], what: str = "program"
 ) -> Optional[ProgramFailure]:
-    """Return the failure of a program that has ended, None if it ended well.
+    """Return the failure of a program or a script that has ended, None if it ended well.
 
     `why` is the message of the program itself.
     """
     lost, budget = left_out(result), of_program(limits, limits.seconds)
     late = f"ran longer than {limits.seconds:,} s: raise limits.seconds"
-    failure = excess("The program", result.exceeded, budget, late, ": raise limits.memory_mib")
+    failure = excess(f"The {what}", result.exceeded, budget, late, ": raise limits.memory_mib")
     if failure is not None:
         return ProgramFailure(failure.reason, f"{failure.message}{lost}")
     if result.status == 0:
         return None
-    ended = f"The program ended with exit status {result.status}"
+    ended = f"The {what} ended with exit status {result.status}"
     text = f"{ended}: {why}" if why else f"{ended}."
     lacked = f" {too_few_processes(limits)}" if result.lacked_processes else ""
     return ProgramFailure(Reason.PROGRAM_FAILED, f"{text}{lacked}{lost}")

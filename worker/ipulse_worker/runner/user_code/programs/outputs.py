@@ -8,8 +8,20 @@ import os
 import re
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Callable, Dict, Iterable, Iterator, List, NamedTuple, Optional, Tuple
+from typing import (
+    Any,
+    Callable,
+    Dict,
+    Iterable,
+    Iterator,
+    List,
+    NamedTuple,
+    Optional,
+    Sequence,
+    Tuple,
+)
 
+from ipulse_core.data_sets import UPLOADED_FOLDER
 from ipulse_core.events import Role
 
 REPORTS = "poplar_reports"  # a folder in the program's own
@@ -18,7 +30,7 @@ MAX_OUTPUTS = 100
 MAX_EXCEPTION_BYTES, MAX_PROFILE_BYTES = 2**16, 2**28
 PROFILE, SUMMARY = "poplar_profile.json", "summary.txt"
 _RESERVED = (PROFILE, SUMMARY, "report.html", "manifest.json", "package.tar")
-_RESERVED_FOLDERS = ("package", "build", "out", "scratch", "initial", "converted")
+_RESERVED_FOLDERS = ("package", "build", "out", "scratch", "initial", "converted", UPLOADED_FOLDER)
 _OF_POPLAR = ("profile.pop", "debug.cbor")  # of an SDK: only read in a sandbox
 MAX_OF_POPLAR = 20
 _MEDIA = {".txt": "text/plain", ".json": "application/json", ".csv": "text/csv"}
@@ -70,13 +82,17 @@ def outputs(
     package: Dict[str, str],
     leave_out: Callable[[str], None],
     is_emulated: bool = True,
+    own: Sequence[OutputFile] = (),
 ) -> Iterator[OutputFile]:
     """Yield the files that a program wrote: those that are not as in its package.
+
+    `own` come first, and take the place of the engines' reports.
 
     Only the emulator writes profile.json: a program on IPUs that has one wrote it itself, so that
     it is a file like others. `leave_out` is called with a sentence for each file above the limit.
     """
-    taken = {*_RESERVED, *_RESERVED_FOLDERS}
+    taken = {*_RESERVED, *_RESERVED_FOLDERS, *(file.name for file in own)}
+    yield from own
     reports = {name for name in names if name.startswith(f"{REPORTS}/")}
     if not is_emulated:
         of_poplar = dict(_of_poplar(sorted(reports)))
@@ -84,7 +100,7 @@ def outputs(
         taken.update(of_poplar.values())
         for name, flat in of_poplar.items():
             yield OutputFile(folder / name, flat, "poplar_profile", "application/octet-stream")
-    for engine, place in enumerate(engine_reports(folder) if is_emulated else (), 1):
+    for engine, place in enumerate(engine_reports(folder) if is_emulated and not own else (), 1):
         role: Role = "poplar_profile" if engine == 1 else "output"
         for file, first, media_type in (
             ("profile.json", PROFILE, "application/json"),
