@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from ipulse_core.registry.versions import lower
 from ipulse_core.spec.resolved_spec import read_spec, spec_document
 
 from .resolver import resolve
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
 def spec_from(document: Any) -> ExperimentSpec:
     """Returns the spec in a document that need not be resolved."""
-    return read_spec(resolve("ExperimentSpec", document))
+    return read_spec(resolve("ExperimentSpec", lower(document)))
 
 
 def _made(_class: str, **fields: Any) -> Any:

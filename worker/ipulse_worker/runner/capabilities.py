@@ -21,6 +21,7 @@ from ipulse_core.capabilities import (
     COMPILER,
     CORES,
     H5PY,
+    IPU_TENSORFLOW,
     KERNELS,
     MEMORY_BYTES,
     NIR,
@@ -31,7 +32,12 @@ from ipulse_core.errors import Unavailable
 from ipulse_ops.lif.cpu.native import is_tensorflow_op_built
 
 SOURCE = '#include <cstdint>\nextern "C" std::int64_t one() { return 1; }\n'
-MODULES = {NIR: "nir", H5PY: "h5py", SCIKIT_LEARN: "sklearn.datasets"}
+MODULES = {
+    NIR: "nir",
+    H5PY: "h5py",
+    SCIKIT_LEARN: "sklearn.datasets",
+    IPU_TENSORFLOW: "ipu_tensorflow_emulator",
+}
 IMPORT = "--import"
 _CGROUP_LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
 

@@ -16,6 +16,7 @@ from ipulse_core.data_files.errors import LibraryMissing
 from ipulse_core.errors import InvalidInput, IPUlseError, MissingDependency, Problem
 from ipulse_core.events import PROTOCOL, Assignment, DoneEvent, ReadyEvent
 from ipulse_core.sandbox.unavailable import SandboxUnavailable
+from ipulse_core.spec.job_kinds import CODE_KINDS
 from ipulse_core.spec.resolved_spec import read_spec
 from ipulse_core.spec.single_layers import has_several_programs
 from ipulse_core.states import Reason
@@ -130,7 +131,7 @@ def run_attempt(
         directory = assignment.work_dir
         on_one_ipu = is_on_one_ipu(assignment.spec)
         attempt: Union[AttemptProcess, ProgramAttempt, ConfinedAttempt]
-        if assignment.spec.get("kind") == "poplar_program":
+        if assignment.spec.get("kind") in CODE_KINDS:
             attempt = ProgramAttempt(assignment, events, cancellation, timeline)
         elif must_be_confined(assignment, os.environ):
             attempt = ConfinedAttempt(assignment, events, cancellation, timeline)

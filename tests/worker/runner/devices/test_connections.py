@@ -54,6 +54,7 @@ def attempt(directory: Path, kind: str, connection: str, **device: Any) -> Finis
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("connection", TRACES)
 class TestEveryConnection:
+    @pytest.mark.sample(2)
     def test_logs_its_steps_in_order(self, tmp_path: Path, kind: str, connection: str) -> None:
         result = attempt(tmp_path / "work", kind, connection)
         assert result.done["reason"] == "completed", result.done

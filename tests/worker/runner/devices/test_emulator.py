@@ -56,7 +56,16 @@ def test_learns_what_a_cpu_learns(trained: Dict[str, Any], emulated: str) -> Non
     for name, on_cpu in weights[0].items():
         np.testing.assert_allclose(weights[1][name], on_cpu, rtol=1e-3, atol=1e-5, err_msg=name)
     last = [result.done["summary"] for result in results]
-    for figure in ("loss", "accuracy", "test_loss", "test_accuracy", "dropped_spikes", "steps"):
+    for figure in (
+        "loss",
+        "accuracy",
+        "test_loss",
+        "test_accuracy",
+        "dropped_spikes",
+        "steps",
+        "synops",
+        "synops_effective",
+    ):
         assert last[1][figure] == pytest.approx(last[0][figure], rel=1e-4), figure
 
 

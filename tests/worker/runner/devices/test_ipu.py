@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 
 @pytest.mark.old_python
+@pytest.mark.sample(1)
 def test_trains_as_a_cpu_does(device: State, tmp_path: Path) -> None:
     """Three steps a program; artifacts, and the figures of the steps, are those of any device."""
     options = {"autoReport.all": "true"}

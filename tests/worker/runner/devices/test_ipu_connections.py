@@ -39,6 +39,7 @@ class TestConnections:
             ("NEVER", ["compiled"], ["Compiled"]),
         ],
     )
+    @pytest.mark.sample(2)
     def test_each_in_its_order(
         self, device: State, tmp_path: Path, connection: str, ours: List[str], theirs: List[str]
     ) -> None:

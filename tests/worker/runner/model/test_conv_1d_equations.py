@@ -29,6 +29,7 @@ OWN: Dict[str, Any] = {
 SAMPLES, STEPS, UNITS = 120, 24, 40
 
 
+@pytest.mark.sample(0)
 def test_a_network_learns_and_leaves_its_results(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -43,7 +43,7 @@ def test_tiles_train_as_the_cpu_does(tmp_path: Path, name: str, delay: int) -> N
             scope = f"layer{number}/{ADAPTIVE['name']}"
             assert {f"{scope}/forward", f"backward/{scope}"} <= ran
     page = (ended.directory / "report.html").read_text("utf-8")
-    assert "Layer 1 has neurons adaptive" in page
+    assert "layers[0] has neurons adaptive" in page
 
 
 def test_a_job_that_continues_is_one_longer_job(tmp_path: Path) -> None:

@@ -61,6 +61,7 @@ def weights(done: FinishedAttempt) -> Dict[str, np.ndarray]:
 
 
 @pytest.mark.old_python
+@pytest.mark.sample(1)
 def test_a_job_learns_and_leaves_its_files(tmp_path: Path) -> None:
     done = attempt(tmp_path / "job", SPEC)
     shapes = {name: array.shape for name, array in weights(done).items()}
@@ -88,6 +89,7 @@ def test_a_job_learns_and_leaves_its_files(tmp_path: Path) -> None:
     assert kernels == [(6, 1, 3, 3), (12, 6, 3, 2)]
 
 
+@pytest.mark.sample(0)
 def test_a_job_that_continues_is_one_longer_job(tmp_path: Path) -> None:
     training = {"batch_size": 32, "epochs": 3}
     whole = attempt(tmp_path / "whole", spec_of(training=training))

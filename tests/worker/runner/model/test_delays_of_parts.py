@@ -96,7 +96,7 @@ def batch() -> Any:
     return ids, np.full((STEPS, 3), 9, np.int32)
 
 
-@pytest.mark.sample(3)
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("name", NETWORKS)
 def test_a_trained_network_is_the_reference(tmp_path: Path, name: str) -> None:
     document = document_of(NETWORKS[name])

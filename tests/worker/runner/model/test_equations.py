@@ -149,7 +149,7 @@ def test_arrays_of_a_users_own_may_have_any_ending(scope: str) -> None:
         np.testing.assert_array_equal(found[name], array)
 
 
-@pytest.mark.sample(1)
+@pytest.mark.sample(0)
 @pytest.mark.parametrize("recurrent", [False, True])
 def test_a_job_that_continues_is_one_longer_job(tmp_path: Path, recurrent: bool) -> None:
     layers = [{**LAYER, "recurrent": recurrent}]
@@ -168,6 +168,7 @@ def test_a_job_that_continues_is_one_longer_job(tmp_path: Path, recurrent: bool)
 
 @pytest.mark.old_python
 @pytest.mark.parametrize("delay", [0, 1])
+@pytest.mark.sample(1)
 def test_the_network_of_a_job_is_a_keras_layer(tmp_path: Path, delay: int) -> None:
     layers = [
         {"neurons": 20},

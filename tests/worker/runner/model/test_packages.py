@@ -70,6 +70,7 @@ def arrays(ended: FinishedAttempt) -> Dict[str, np.ndarray]:
 
 
 @pytest.mark.old_python
+@pytest.mark.sample(1)
 def test_a_network_learns_and_names_its_package(tmp_path: Path, reference: str) -> None:
     ended = attempt(tmp_path / "one", spec(reference, epochs=6))
     found = arrays(ended)

@@ -91,6 +91,7 @@ def test_a_resumed_job_ends_as_an_uninterrupted_one(tmp_path: Path) -> None:
         assert array.tobytes() == expected[name].tobytes(), name
 
 
+@pytest.mark.sample(0)
 def test_other_trainings_begin_with_the_quantised_weights(tmp_path: Path) -> None:
     parent = attempt(tmp_path / "parent", spec())
     arrays = weights(parent)

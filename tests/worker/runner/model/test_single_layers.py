@@ -40,6 +40,7 @@ SPEC: Dict[str, Any] = {
 }
 
 
+@pytest.mark.sample(0)
 def test_a_job_leaves_the_network_that_it_tested(tmp_path: Path) -> None:
     done = attempt(tmp_path / "job", SPEC)
     assert done.done["reason"] == "completed", done.done
@@ -84,9 +85,13 @@ def test_a_job_leaves_the_network_that_it_tested(tmp_path: Path) -> None:
             [{"kind": "conv2d", "filters": 3, "kernel_size": 1, "standardised": True}],
             "layer_1",
         ),
+        (
+            [{"kind": "conv2d", "filters": 3, "kernel_size": [1, 2], "standardised": True}],
+            "layer_1",
+        ),
     ],
 )
-def test_standardised_weights_of_one_sender_are_warned_about(
+def test_standardised_weights_of_one_or_two_senders_are_warned_about(
     layers: List[Dict[str, Any]], place: Optional[str]
 ) -> None:
     network = {"layers": layers, "readout": {"standardised": True}}

@@ -157,7 +157,7 @@ def test_a_frozen_layer_has_no_share_in_the_clipped_norm() -> None:
             "layer_2 is 8 x 7, and the network needs 8 x 6",
         ),
         ({"layer_3": np.zeros((8, 7), np.float32)}, "the network has no layer_3"),
-        ({"layer_1_decay": np.zeros(8, np.float32)}, "list it in network.trainable"),
+        ({"layer_1_decay": np.zeros(8, np.float32)}, "list it in network.trained_constants"),
         ({"layer_1_parameter_tau": np.zeros(8, np.float32)}, "in its equations"),
         (
             {"layer_1": np.full((64, 8), np.nan, np.float32)},

@@ -10,14 +10,15 @@ import pytest
 
 from ipulse_ops.lif.cpu import arrays, native
 from ipulse_worker.runner.model.network import initial_limits, network_of, spiking_neurons
+from ipulse_worker.runner.profile.layer_times import FORWARD
 from ipulse_worker.runner.profile.memory import full_history, saved_for_backward
-from ipulse_worker.runner.profile.part_times import FORWARD
 from ipulse_worker.runner.runner_start import TENSORFLOW_IMPORT
 from ipulse_worker.runner.training import step_times
 from ipulse_worker.runner.training.step_times import PARTS, StepTime, StepTimes
 from tests.ops.strategies import random_problem
 from tests.worker.runner.conftest import SPEC
-from tests.worker.runner.driven_runner import SOURCE, DrivenRunner
+from tests.worker.runner.driven_runner import DrivenRunner
+from tests.worker.runner.forked_runner import SOURCE
 from tests.worker.runner.specs import spec_from
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+from functools import partial
 from pathlib import Path
 from typing import Any, Dict, Optional
 
@@ -26,7 +28,12 @@ from tests.worker.runner.trainings import recorded_progress, spec_of, training_o
 DIGEST = "00" * 32
 
 
+def _keep(training: Training, folder: Path) -> None:
+    save(training.checkpoint(DIGEST), WorkDir(folder), "c.npz")
+
+
 class TestResumed:
+    @pytest.mark.sample(2)
     @pytest.mark.parametrize(
         "network",
         [
@@ -88,6 +95,34 @@ class TestResumed:
         cancellation.requested = False
         resumed = training_of(EVERYTHING)
         resumed.resume(load(tmp_path / "c.npz", DIGEST, like=resumed.state()))
+        run(resumed, cancellation)
+        assert_same(resumed, undisturbed)
+
+    @pytest.mark.verify
+    @pytest.mark.parametrize("seed", range(200))
+    def test_stopped_up_to_three_times_for_others_ends_with_the_same_bits(
+        self, seed: int, cancellation: Cancellation, tmp_path: Path
+    ) -> None:
+        """A preempted job stops at random steps, and each attempt resumes from the file."""
+        dice = random.Random(seed)
+        network = dice.choice((None, DROPOUT, STANDARDISED, DELAYS))
+        spec = spec_of(seed=seed) if network is None else spec_of(seed=seed, network=network)
+        undisturbed = training_of(spec)
+        run(undisturbed, cancellation)
+        path = tmp_path / "c.npz"
+        steps = sorted(dice.sample(range(1, undisturbed.step), dice.randint(1, 3)))
+        for number, step in enumerate(steps):
+            stopped = training_of(spec)
+            if number:
+                stopped.resume(load(path, DIGEST, like=stopped.state()))
+            stop_after(stopped, step, cancellation)
+            keep = partial(_keep, stopped, tmp_path)
+            with recorded_progress(stopped) as (progress, _), pytest.raises(Cancelled):
+                stopped.run(progress, cancellation, keep)
+            cancellation.requested = False
+        resumed = training_of(spec)
+        resumed.resume(load(path, DIGEST, like=resumed.state()))
+        assert resumed.step == steps[-1]
         run(resumed, cancellation)
         assert_same(resumed, undisturbed)
 

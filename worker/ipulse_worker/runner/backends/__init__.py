@@ -1,7 +1,7 @@
 """The model of a spec on its device: one subclass of `Device` for each `device.kind`.
 
-An attempt calls `device_of` and runs the phases in the order of `Device.phases`. It calls each of
-these methods at most once:
+An attempt makes the device of its spec, and runs the phases in the order of `Device.phases`. It
+calls each of these methods at most once:
 
     configure()     in prepare: before TensorFlow's first op
     compile(slots)  in compile: ops, executables and graphs; returns a Model that is ready to train

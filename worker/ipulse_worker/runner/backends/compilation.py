@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Dict
 
+from ipulse_core.registry.kinds import DEVICES
 from ipulse_worker.runner.backends.device import Device
 
 
@@ -16,7 +17,7 @@ def log_message(device: Device, seconds: float) -> str:
     keys = _keys(device)
     if device.connection == "PRE_COMPILE":
         return f"pre-compiled {duration} into the executable cache: {keys}"
-    if device.kind != "cpu" and executables and all(e.is_from_cache for e in executables):
+    if DEVICES[device.kind].has_tiles and executables and all(e.is_from_cache for e in executables):
         return f"loaded from the executable cache {duration}, nothing compiled: {keys}"
     return f"compiled {duration}"
 

@@ -13,8 +13,9 @@ from ipulse_core.spec.single_layers import has_several_programs
 from ipulse_ops.equations.poplar_kernel import build_poplar_equations
 from ipulse_ops.lif.cpu import native
 from ipulse_ops.lif.poplar import build as poplar_op
-from ipulse_ops.lif.poplar.attributes import UnsupportedNetwork, attributes_of
+from ipulse_ops.lif.poplar.attributes import attributes_of
 from ipulse_ops.lif.poplar.tile_plan import tile_plan_of
+from ipulse_ops.lif.unsupported import UnsupportedNetwork
 from ipulse_ops.sparse import native as sparse_native
 from ipulse_worker.runner.backends.device import Device
 from ipulse_worker.runner.backends.emulated_profile import (

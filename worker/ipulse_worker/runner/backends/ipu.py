@@ -19,8 +19,9 @@ from ipulse_core.spec.stretches import runs_in_parts
 from ipulse_ops.build_cache.poplar_executables import InUse, PoplarExecutables
 from ipulse_ops.lif.cpu import native
 from ipulse_ops.lif.poplar import sdk
-from ipulse_ops.lif.poplar.attributes import UnsupportedNetwork, attributes_of
+from ipulse_ops.lif.poplar.attributes import attributes_of
 from ipulse_ops.lif.poplar.sources import BuiltOp
+from ipulse_ops.lif.unsupported import UnsupportedNetwork
 from ipulse_worker.runner.backends.device import Device
 from ipulse_worker.runner.devices import ipu_users
 from ipulse_worker.runner.devices.connection import attaches
@@ -210,9 +211,9 @@ class IPU(Device):
         trials of a sweep wait for the first of them).
         """
         spec = spec_document(self.spec)
-        device = dict(spec["device"])
-        for name in ("connection_type", "acquire_poll_seconds", "acquire_timeout_seconds", "where"):
-            del device[name]
+        waits = ("connection_type", "acquire_poll_seconds", "acquire_timeout_seconds")
+        others = (*waits, "where", "pool")
+        device = {name: value for name, value in spec["device"].items() if name not in others}
         parts = {name: spec[name] for name in ("data", "network", "training")}
         op = [file_sha256(built.library), file_sha256(built.codelets)]
         return key_of({**parts, "device": device, "op": op, "tensorflow": tf.__version__})

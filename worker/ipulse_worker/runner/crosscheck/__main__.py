@@ -90,7 +90,7 @@ def crosscheck(
 
 
 def _row(backend: Any, problem: Any, reference_run: Any, tiles: int) -> Dict[str, Any]:
-    from ipulse_ops.lif.poplar.attributes import UnsupportedNetwork
+    from ipulse_ops.lif.unsupported import UnsupportedNetwork
     from ipulse_worker.runner.crosscheck.comparison import compare_with_reference
     from poplar_emulator.custom_op import CustomOpError
 

@@ -9,7 +9,7 @@ import tensorflow as tf
 
 from ipulse_ops.keras import DenseLIFCell, LIFOutputs, MultiLIF, SparseLIFCell, pack_spikes
 from ipulse_ops.lif.network import LIF
-from ipulse_ops.lif.poplar.attributes import UnsupportedNetwork
+from ipulse_ops.lif.unsupported import UnsupportedNetwork
 from ipulse_ops.reference.select_spikes import select_spikes
 from ipulse_ops.sparse import sparse_to_dense
 from ipulse_worker.runner.crosscheck.problem import CrosscheckProblem

@@ -131,7 +131,7 @@ def notes_of(spec: ExperimentSpec) -> Iterator[str]:
         yield "capacities are the initial ones"
     if spec.training.second_threshold_ramp is not None:
         yield "second thresholds are the final ones, without training.second_threshold_ramp"
-    if spec.device.kind != "cpu" and field_of(spec.device, "weights_dtype") == "float16":
+    if field_of(spec.device, "weights_dtype") == "float16":
         yield "weights are float32, and device.weights_dtype is float16"
     if field_of(spec.device, "states_dtype") == "float16":
         yield "states are float32, and device.states_dtype is float16"

@@ -68,6 +68,12 @@ def with_integers(spec: ExperimentSpec, arrays: Mapping[str, np.ndarray]) -> Dic
     return found
 
 
+def stored_bytes(spec: ExperimentSpec, arrays: Mapping[str, np.ndarray]) -> int:
+    """Return the bytes of a network in use: of quantised weights the integers and scales."""
+    found = with_integers(spec, arrays)
+    return sum(a.nbytes for name, a in found.items() if f"{name}{INTEGERS}" not in found)
+
+
 def _rules(spec: ExperimentSpec) -> Dict[str, Quantisation]:
     """Return the rule of every matrix that is quantised, by its name."""
     network, found = spec.network, {}

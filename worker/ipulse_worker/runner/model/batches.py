@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Callable, List, NamedTuple
+from typing import Callable, List, NamedTuple, Optional, Tuple
 
 import numpy as np
 import tensorflow as tf
@@ -43,6 +43,9 @@ class BatchEvaluation(NamedTuple):
     predicted: np.ndarray  # int32 [batch], or a regression's outputs
     spikes_by_step: np.ndarray  # float64 [spiking layers, time], summed over the batch
     dropped_by_step: np.ndarray  # float64 [spiking layers, time], summed over the batch
+    # For each spiking layer ids [time, batch, slots] and counts [time, batch]; None if the device
+    # does not return them.
+    lists: Optional[List[Tuple[np.ndarray, np.ndarray]]] = None
 
 
 def padded(ids: np.ndarray, counts: np.ndarray, labels: np.ndarray, size: int) -> List[np.ndarray]:

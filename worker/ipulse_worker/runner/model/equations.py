@@ -9,6 +9,7 @@ import tensorflow as tf
 
 from ipulse_core.equations.loss import FIRST_SPIKE, MEMBRANE, SPIKE_COUNT, read_loss
 from ipulse_core.equations.neuron import read_neuron
+from ipulse_core.spec.composed_layers import is_composed_convolution
 from ipulse_core.spec.conv_layers import (
     conv_geometries,
     hidden_sizes,
@@ -17,7 +18,7 @@ from ipulse_core.spec.conv_layers import (
     senders_of,
 )
 from ipulse_core.spec.derived_values import class_count, has_own_loss
-from ipulse_core.spec.part_layers import indexed_equations, is_recurrent
+from ipulse_core.spec.part_layers import has_equations, is_recurrent
 from ipulse_ops.conv.initialisation import listed
 from ipulse_ops.conv.reference import pooled
 from ipulse_ops.equations.initialisation import balanced_layer
@@ -26,6 +27,7 @@ from ipulse_ops.equations.loss import LossEvaluator
 from ipulse_ops.equations.loss_op import loss_with_equations
 from ipulse_ops.equations.poplar_loss_source import LossVertex, loss_vertex
 from ipulse_ops.keras import LIFOutputs
+from ipulse_ops.keras.convolutions.composed_of_spec import neurons_of_spec
 from ipulse_ops.reference.spikes import dense_to_sparse
 from ipulse_ops.training.spike_totals import spike_totals
 from ipulse_ops.training.temporal_losses import first_spike_times
@@ -36,8 +38,10 @@ if TYPE_CHECKING:
 
 
 def equations_of(spec: ExperimentSpec, index: int) -> LayerEquations:
-    """Return hidden layer `index`, from 0, which has equations."""
+    """Return the neurons of hidden layer `index`, from 0, which run as equations."""
     layer: Any = spec.network.layers[index]
+    if not has_equations(layer):  # LIF neurons of a convolution that runs as two ops
+        return neurons_of_spec(spec, index, surrogate_of(spec.network.surrogate))
     return LayerEquations(
         neuron=read_neuron(layer.neuron),
         neurons=hidden_sizes(spec)[index],
@@ -50,8 +54,12 @@ def equations_of(spec: ExperimentSpec, index: int) -> LayerEquations:
 
 
 def equations_layers_of(spec: ExperimentSpec) -> List[LayerEquations]:
-    """Return all hidden layers that have equations."""
-    return [equations_of(spec, index) for index, _ in indexed_equations(spec.network)]
+    """Return the neurons of all hidden layers that run as equations."""
+    return [
+        equations_of(spec, index)
+        for index, layer in enumerate(spec.network.layers)
+        if has_equations(layer) or is_composed_convolution(spec, layer)
+    ]
 
 
 def balanced_equations(
@@ -68,7 +76,8 @@ def balanced_equations(
 
     Raises ValueError if no weights make it active.
     """
-    layer, described = equations_of(spec, index), dict(indexed_equations(spec.network))[index]
+    layer = equations_of(spec, index)
+    described: Any = spec.network.layers[index]
     geometry = conv_geometries(spec)[index] if is_conv(described) else None
     weights, spikes = balanced_layer(
         layer,

@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING, List, Optional
 import numpy as np
 
 from ipulse_core.errors import IPUlseError
+from ipulse_core.op_manifest.weights import OpInitialiser, OpWeight
+from ipulse_core.spec.composed_layers import has_constants_of_filters, runs_composed
 from ipulse_core.spec.conv_layers import scale_before
 from ipulse_core.spec.derived_values import input_channels
-from ipulse_core.spec.part_layers import part_layers
+from ipulse_core.spec.start_weights import Shape
 from ipulse_core.spec.stretches import stretches_of
 from ipulse_ops.conv.initialisation import balanced_kernels
 from ipulse_ops.lif.reference.network_pass import forward
-from ipulse_ops.reference.spikes import dense_to_sparse, sparse_to_dense
+from ipulse_ops.reference.spikes import added_spikes, dense_to_sparse, sparse_to_dense
 from ipulse_ops.training.initialisation import balanced_weights
 from ipulse_worker.runner.data import Dataset
 from ipulse_worker.runner.model.equations import balanced_equations
@@ -25,7 +27,6 @@ from ipulse_worker.runner.model.network import (
     spiking_neurons,
     stretch_network,
 )
-from ipulse_worker.runner.model.op_weights import draw
 from ipulse_worker.runner.randomness import Purpose, stream
 from ipulse_worker.runner.user_code.ops.ops import CustomOps
 from ipulse_worker.runner.user_code.packages import balanced_package
@@ -60,11 +61,11 @@ def initial_weights(
     order = stream(Purpose.WEIGHTS, spec.seed).permutation(dataset.training)
     ids, counts = dataset.trains.batch(order[:samples])
     std, seed = spec.network.initial_membrane_std, spec.seed
-    convolutions = convolutions_of(spec)
     kernels: List[np.ndarray] = []
     try:
-        if part_layers(spec.network):
+        if runs_composed(spec):
             return _by_parts(spec, ops, ids, counts)
+        convolutions = convolutions_of(spec)
         if convolutions:
             kernels, (ids, counts) = balanced_kernels(convolutions, ids, counts, std, seed)
             # The weights behind an average are scaled where they are used.
@@ -80,31 +81,40 @@ def _by_parts(
 ) -> List[np.ndarray]:
     """Return the weights of all layers, one part after the other on the measured samples."""
     weights: List[np.ndarray] = []
+    sent = [(ids, counts)]  # of the input and the layers
     for number, stretch in enumerate(stretches_of(spec)):
+        ids, counts = sent[-1]
+        if stretch.residual:
+            ids, counts = added_spikes([sent[-1], *(sent[layer] for layer in stretch.residual)])
         std = spec.network.initial_membrane_std
         seed = spec.seed + (number << 64)  # other weights than those of the stretch before
-        if stretch.is_equations or stretch.is_package:
+        has_own = stretch.is_conv and has_constants_of_filters(
+            spec.network.layers[stretch.layers[0]]
+        )
+        if stretch.is_equations or stretch.is_package or has_own:
             (index,) = stretch.layers
             balanced = balanced_package if stretch.is_package else balanced_equations
-            own, (ids, counts) = balanced(spec, index, ids, counts, std, seed)
+            own, spikes = balanced(spec, index, ids, counts, std, seed)
             weights += own
+            sent.append(spikes)
             continue
         if stretch.is_conv:
             (index,) = stretch.layers
             convolution = convolution_of(spec, index)
-            own, (ids, counts) = balanced_kernels([convolution], ids, counts, std, seed, index)
+            own, spikes = balanced_kernels([convolution], ids, counts, std, seed, index)
             weights += own
+            sent.append(spikes)
             continue
         if stretch.is_op:
             assert ops is not None  # noqa: S101 - the attempt unpacked them
             (index,) = stretch.layers
             dense = sparse_to_dense(ids, counts, stretch.senders).astype(np.float32)
             drawn = [
-                draw(weight, shape, spec.seed, index, number)
+                _draw_op_weight(weight, shape, spec.seed, index, number)
                 for number, (weight, shape) in enumerate(ops.weights_of(index))
             ]
             weights += drawn
-            ids, counts = dense_to_sparse(ops.forward(index, dense, drawn))
+            sent.append(dense_to_sparse(ops.forward(index, dense, drawn)))
             continue
         network = stretch_network(spec, stretch)
         before = stretch.layers[0] if stretch.layers else len(spec.network.layers)
@@ -112,6 +122,44 @@ def _by_parts(
         own = balanced_weights(network, ids, counts, std, seed, before)
         weights += own
         if not stretch.has_readout:
-            last = forward(network, own, ids, counts).layers[-1]
-            ids, counts = last.spike_ids, last.spike_counts[..., 0]
+            traces = forward(network, own, ids, counts).layers
+            sent += [(each.spike_ids, each.spike_counts[..., 0]) for each in traces]
     return weights
+
+
+def _draw_op_weight(
+    weight: OpWeight, shape: Shape, seed: int, layer: int, number: int
+) -> np.ndarray:
+    """Return float32 values within the bounds of a weight; equal arguments give equal values.
+
+    layer: its index in the network. number: of the weight in the op, from 0.
+    """
+    random = stream(Purpose.OP_WEIGHTS, seed, layer, number)
+    made = _unbounded(weight.initialiser, shape, random).astype(np.float32)
+    return _within_bounds(weight, made)
+
+
+def _within_bounds(weight: OpWeight, values: np.ndarray) -> np.ndarray:
+    """Return the values, limited to the bounds that the weight declares."""
+    if weight.minimum is None and weight.maximum is None:
+        return values
+    made: np.ndarray = np.clip(values, weight.minimum, weight.maximum).astype(np.float32)
+    return made
+
+
+def _unbounded(
+    initialiser: OpInitialiser, shape: Shape, random: np.random.RandomState
+) -> np.ndarray:
+    numbers = initialiser.numbers
+    if initialiser.name == "zeros":
+        return np.zeros(shape)
+    if initialiser.name == "ones":
+        return np.ones(shape)
+    if initialiser.name == "constant":
+        return np.full(shape, numbers["value"])
+    if initialiser.name == "uniform":
+        return random.uniform(numbers["low"], numbers["high"], shape)
+    if initialiser.name == "normal":
+        return random.normal(numbers["mean"], numbers["std"], shape)
+    limit = np.sqrt(6 / (shape[0] + shape[-1]))  # glorot_uniform
+    return random.uniform(-limit, limit, shape)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Dict, List, Optional, Sequence, Union
 
+from ipulse_core.spec.composed_layers import is_composed_convolution, runs_composed
 from ipulse_core.spec.conv_layers import (
     conv_geometries,
     conv_layers,
@@ -13,9 +14,11 @@ from ipulse_core.spec.conv_layers import (
 )
 from ipulse_core.spec.derived_values import input_delays
 from ipulse_core.spec.kind_fields import field_of
-from ipulse_core.spec.part_layers import part_layers
-from ipulse_core.spec.stretches import Stretch, delays_to, runs_in_parts, stretches_of
+from ipulse_core.spec.start_weights import trained_constants
+from ipulse_core.spec.stretches import Stretch, runs_in_parts, stretches_of
 from ipulse_ops.keras import LIFReadout, MultiLIF
+from ipulse_ops.keras.convolutions.composed import ComposedConvolution
+from ipulse_ops.keras.convolutions.composed_of_spec import composed_of_spec
 from ipulse_ops.keras.convolutions.conv_network import ConvNetwork
 from ipulse_ops.keras.convolutions.convolution import Convolution
 from ipulse_ops.keras.equations_layer import EquationsConvolution, EquationsLayer
@@ -23,11 +26,12 @@ from ipulse_ops.keras.part_network import OnPart
 from ipulse_ops.lif.network import Network
 from ipulse_ops.lif.placement import Placement
 from ipulse_ops.lif.poplar.attributes import split_of
+from ipulse_ops.lif.slot_lists import sorted_lists
 from ipulse_ops.neuron_package.keras_layer import PackageLayer
 from ipulse_worker.runner.model.arrays_in_use import is_standardised, rule_of
 from ipulse_worker.runner.model.equations import equations_of
 from ipulse_worker.runner.model.ipu_op_layer import IPUOpLayer
-from ipulse_worker.runner.model.layers_of_spec import leaky_of
+from ipulse_worker.runner.model.layers_of_spec import leaky_of, surrogate_of
 from ipulse_worker.runner.model.network import (
     LayerLimits,
     convolution_of,
@@ -57,11 +61,12 @@ def keras_network(
     ops: runs its custom ops, if it has any.
     on_part: called with the number of each of its programs on tiles, from 0, before it is traced.
     """
-    if part_layers(spec.network):
+    if runs_composed(spec):
         return OpNetwork(
             _parts(spec, limits, threads, ops),
-            delays_to(stretches_of(spec), input_delays(spec.network)),
+            stretches_of(spec),
             on_part,
+            sorted_lists if spec.device.kind != "cpu" else None,
             name="network_of_parts",
         )
     convolutions = len(conv_layers(spec.network))
@@ -86,7 +91,7 @@ def keras_network(
             **_backend(spec.device),
         )
     return ConvNetwork(
-        [_convolution(spec, index, limits, threads) for index in range(convolutions)],
+        [_fused_convolution(spec, index, limits, threads) for index in range(convolutions)],
         rest,
         on_part,
         name="convolutional_network",
@@ -118,11 +123,12 @@ def _parts(
         else:
             readout = LIFReadout(
                 stretch.senders,
-                leaky_of(spec),
+                leaky_of(spec, hidden),
                 threads=threads,
                 truncate=spec.training.truncate_steps,
                 quantisation=rule_of(spec.network.readout),
                 standardised=is_standardised(spec.network.readout),
+                trainable=[trained_constants(spec.network, spec.network.readout)],
                 input_scale=scale,
                 name="readout",
                 **_backend(spec.device),
@@ -140,14 +146,21 @@ def _single_part(
     if stretch.is_package:
         own = neurons_of(spec, index)
         name = f"layer_{index + 1}"
-        return PackageLayer(stretch.senders, own, described.bias, scale, name=name)
+        return PackageLayer(
+            *(stretch.senders, own, described.bias, scale),
+            quantisation=rule_of(described),
+            standardised=is_standardised(described),
+            weights_dtype=field_of(spec.device, "weights_dtype"),
+            name=name,
+        )
     if not stretch.is_equations:
         return _convolution(spec, index, limits, threads)
     equations = equations_of(spec, index)
     options: Dict[str, Any] = {
         "bias": described.bias,
-        "threads": threads,
         "tiles": spec.device.tiles if spec.device.kind == "emulator" else None,
+        **_weights_of(spec, index, threads),
+        **_slots_of(spec, index, limits),
         "input_scale": scale,
         "name": f"layer_{index + 1}",
     }
@@ -158,6 +171,22 @@ def _single_part(
 
 def _convolution(
     spec: ExperimentSpec, index: int, limits: LayerLimits, threads: int
+) -> Union[Convolution, ComposedConvolution]:
+    if not is_composed_convolution(spec, spec.network.layers[index]):
+        return _fused_convolution(spec, index, limits, threads)
+    surrogate = surrogate_of(spec.network.surrogate)
+    return composed_of_spec(
+        spec,
+        index,
+        surrogate,
+        tiles=spec.device.tiles if spec.device.kind == "emulator" else None,
+        **_weights_of(spec, index, threads),
+        **_slots_of(spec, index, limits),
+    )
+
+
+def _fused_convolution(
+    spec: ExperimentSpec, index: int, limits: LayerLimits, threads: int
 ) -> Convolution:
     device = spec.device
     backend: Dict[str, Any] = {} if device.kind == "cpu" else {"backend": device.kind}
@@ -165,12 +194,28 @@ def _convolution(
         backend["tiles_per_ipu"] = device.tiles
     return Convolution(
         convolution_of(spec, index, limits),
-        threads=threads,
-        quantisation=rule_of(spec.network.layers[index]),
-        standardised=is_standardised(spec.network.layers[index]),
         name=f"convolution_{index + 1}",
+        **_weights_of(spec, index, threads),
         **backend,
     )
+
+
+def _weights_of(spec: ExperimentSpec, index: int, threads: int) -> Dict[str, Any]:
+    layer = spec.network.layers[index]
+    return {
+        "threads": threads,
+        "quantisation": rule_of(layer),
+        "standardised": is_standardised(layer),
+        "weights_dtype": field_of(spec.device, "weights_dtype"),
+    }
+
+
+def _slots_of(spec: ExperimentSpec, index: int, limits: LayerLimits) -> Dict[str, Any]:
+    """Return the arguments of a layer of equations that limit the spikes that it sends."""
+    layer, capacity = spec.network.layers[index], limits.capacities[index]
+    if capacity is None:
+        return {}
+    return {"capacity": capacity, "policy": field_of(layer, "policy"), "seed": spec.seed}
 
 
 def _dense_network(
@@ -199,7 +244,7 @@ def _multi_lif(
         delay=network.delay,
         surrogate=network.surrogate,
         truncate=network.truncate,
-        trainable=spec.network.trainable,
+        trainable=[trained_constants(spec.network, layer) for layer in layers],
         threads=threads,
         seed=spec.seed,
         quantisation=[rule_of(layer) for layer in layers],

@@ -6,17 +6,17 @@ from typing import TYPE_CHECKING, Any, Dict, Optional, Tuple, Union
 
 import numpy as np
 
-from ipulse_core.spec.derived_values import (
-    class_count,
-)
+from ipulse_core.neurons.constants import ROWS
+from ipulse_core.spec.derived_values import class_count
 from ipulse_core.spec.kind_fields import field_of
+from ipulse_core.spec.start_weights import constant_of
 from ipulse_ops.lif.connection_delays import ConnectionDelays
 from ipulse_ops.lif.network import LIF, LeakyReadout
 from ipulse_ops.lif.neuron_constants import PerNeuron
 from ipulse_ops.surrogate import SURROGATES, Surrogate
 
 if TYPE_CHECKING:
-    from ipulse.spec import AdaptationSpec, ExperimentSpec
+    from ipulse.spec import ExperimentSpec
     from ipulse.spec import Surrogate as SurrogateSpec
 
 
@@ -30,24 +30,12 @@ def lif_of(
 ) -> LIF:
     """Return the neurons of a spiking layer behind `before` convolutions."""
     return LIF(
-        **_integrator(layer, neurons, before),
-        threshold=per_neuron(layer.threshold),
-        second_threshold=second,
+        **{**_integrator(layer, neurons, before), "second_threshold": second},
         capacity=capacity,
         recurrent=layer.recurrent,
         policy=layer.policy,
-        **_adaptation(layer.adaptation),
+        detach_adaptation=layer.adaptation is not None and layer.adaptation.detach,
     )
-
-
-def _adaptation(adaptation: Optional[AdaptationSpec]) -> Dict[str, Any]:
-    if adaptation is None:
-        return {}
-    return {
-        "adaptation_strength": per_neuron(adaptation.strength),
-        "adaptation_decay": per_neuron(adaptation.decay),
-        "detach_adaptation": adaptation.detach,
-    }
 
 
 def leaky_of(spec: ExperimentSpec, before: int = 0) -> LeakyReadout:
@@ -57,15 +45,14 @@ def leaky_of(spec: ExperimentSpec, before: int = 0) -> LeakyReadout:
 
 def _integrator(layer: Any, neurons: int, before: int) -> Dict[str, Any]:
     """Return the fields of a layer behind `before` convolutions."""
-    synapse = layer.synapse_decay
+    values = {row.name: constant_of(layer, row.name) for row in ROWS}
     return {
+        **{name: per_neuron(value) for name, value in values.items() if value is not None},
         "neurons": neurons,
-        "decay": per_neuron(layer.decay),
-        "gain": layer.gain,
         "bias": layer.bias,
-        "synapse_decay": None if synapse is None else per_neuron(synapse),
         "dropout": field_of(layer, "dropout"),
-        "residual": tuple(number - 1 - before for number in field_of(layer, "residual")),
+        # Spikes of the layers before are added where they enter.
+        "residual": tuple(n - 1 - before for n in field_of(layer, "residual") if n > before),
         "delays": connection_delays_of(layer),
     }
 

@@ -8,6 +8,7 @@ import numpy as np
 import tensorflow as tf
 
 from ipulse_core.spec.derived_values import input_channels
+from ipulse_core.spec.kind_fields import field_of
 from ipulse_ops.direct_call import traced
 from ipulse_ops.keras import LIFOutputs
 from ipulse_ops.keras.part_network import OnPart
@@ -71,8 +72,8 @@ class Model(TrainedState):
     @property
     def steps_per_execution(self) -> int:
         """Training steps of one execution, between which the host does not intervene."""
-        device = self.spec.device
-        return 1 if device.kind == "cpu" else device.steps_per_execution
+        steps: int = field_of(self.spec.device, "steps_per_execution")
+        return steps
 
     def _build(self, limits: LayerLimits) -> None:
         self._make_network(limits)
@@ -91,6 +92,7 @@ class Model(TrainedState):
             if not is_frozen(self.spec, name, self.ops)
         ]
         self._learned = [variable for _, variable in learned]
+        self.learned_names = tuple(name for name, _ in learned)
         self._factors = [rate_factor(self.spec, name) for name, _ in learned]
         self.optimizer = self._make_optimizer()
 
@@ -171,8 +173,11 @@ class Model(TrainedState):
     def evaluate(self, ids: np.ndarray, counts: np.ndarray, labels: np.ndarray) -> BatchEvaluation:
         """Return metrics and predictions for a batch, without training."""
         batch = self._filled(ids, counts, labels)
-        result = BatchEvaluation(*(tensor.numpy() for tensor in self._evaluation_function(*batch)))
-        return result._replace(predicted=result.predicted[: len(labels)])
+        *tensors, ids, filled = self._evaluation_function(*batch)
+        result = BatchEvaluation(*(tensor.numpy() for tensor in tensors))
+        samples = len(labels)
+        lists = [(i.numpy()[:, :samples], c.numpy()[:, :samples, 0]) for i, c in zip(ids, filled)]
+        return result._replace(predicted=result.predicted[:samples], lists=lists)
 
     def forward(self, ids: np.ndarray, counts: np.ndarray) -> LIFOutputs:
         """Return all outputs of the network for a batch, as arrays."""
@@ -229,6 +234,8 @@ class Model(TrainedState):
             metrics.predicted,
             metrics.spikes_by_step(),
             metrics.dropped_by_step(),
+            metrics.out.spike_ids,
+            metrics.out.spike_counts,
         )
 
     def _forward(

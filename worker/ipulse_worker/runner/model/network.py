@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, List, Optional, Tuple
 
 import numpy as np
 
+from ipulse_core.spec.composed_layers import runs_composed
 from ipulse_core.spec.conv_layers import (
     conv_geometries,
     conv_layers,
@@ -21,7 +22,6 @@ from ipulse_core.spec.derived_values import (
     spiking_layers,
 )
 from ipulse_core.spec.kind_fields import field_of
-from ipulse_core.spec.part_layers import part_layers
 from ipulse_core.spec.stretches import Stretch, delay_within
 from ipulse_ops.lif.conv_layer import ConvLIF
 from ipulse_ops.lif.network import LIF, Layer, Network
@@ -150,7 +150,7 @@ def convolution_of(
         input_scale=scale_before(spec, index),
         reset=network.reset,
         reset_gradient=network.reset_gradient,
-        delay=0 if part_layers(network) else input_delays(network)[index],
+        delay=0 if runs_composed(spec) else input_delays(network)[index],
         surrogate=surrogate_of(network.surrogate),
     )
 

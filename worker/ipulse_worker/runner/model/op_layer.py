@@ -8,6 +8,7 @@ import numpy as np
 import tensorflow as tf
 
 from ipulse_core.op_manifest.weights import OpWeight
+from ipulse_ops.keras.equations_neurons import NeuronSpikes
 from ipulse_ops.keras.single_layer import Spikes
 from ipulse_ops.reference.spikes import sparse_to_dense
 from ipulse_worker.runner.user_code.ops.ops import CustomOps
@@ -57,10 +58,12 @@ class OpLayer(tf.keras.layers.Layer):  # type: ignore[misc] # TensorFlow has no 
         """None: all neurons carry gradient."""
         return [None]
 
-    def run(self, ids: Any, counts: Any, training: Any = None) -> Spikes:
-        """Return the spikes of the op."""
+    def run(
+        self, ids: Any, counts: Any, training: Any = None, factor: float = 1.0, seed: Any = None
+    ) -> NeuronSpikes:
+        """Return the spikes of the op; the other arguments are for layers with weights."""
         spikes: Spikes = self(ids, counts)
-        return spikes
+        return NeuronSpikes(*spikes, tf.zeros_like(spikes.counts[..., 0]))
 
     def call(self, ids: Any, counts: Any) -> Spikes:
         """Return the spikes of the op."""

@@ -16,12 +16,12 @@ from ipulse_core.spec.start_weights import (
     CONSTANTS,
     PARAMETER,
     connection_delays,
-    constant_of,
     is_op_weight,
     layer_names,
     op_weight_name,
+    trained_constants,
 )
-from ipulse_core.spec.stretches import stretches_of
+from ipulse_core.spec.stretches import runs_in_parts, stretches_of
 from ipulse_ops.lif.network import Network
 from ipulse_ops.lif.weights import weight_shapes
 from ipulse_worker.runner.model.arrays_in_use import DEVIATION, is_standardised
@@ -41,27 +41,34 @@ def spiking_names(spec: ExperimentSpec) -> List[str]:
 def trained_names(spec: ExperimentSpec, ops: Optional[CustomOps] = None) -> List[str]:
     """Return the names of the trained arrays; `ops` runs the custom ops of the network.
 
-    These are the weights, then the trained constants, such as layer_1_decay, then the deviations of
-    standardised weights and the trained parameters of own neurons, layer by layer.
+    These are the weights, then for each part of the network the trained constants, such as
+    layer_1_decay, then the deviations of standardised weights and the trained parameters of own
+    neurons, layer by layer.
     """
     network = spec.network
     described: List[Any] = [*network.layers, network.readout]
-    layers = list(zip(layer_names(network), described))
-    constants = [
-        f"{name}_{constant}"
-        for constant in CONSTANTS
-        if constant in network.trainable
-        for name, layer in layers
-        if constant_of(layer, constant) is not None
-    ]
-    rest = []
-    for name, layer in layers:
-        if is_standardised(layer):
-            rest.append(f"{name}{DEVIATION}")
-        if has_own_neurons(layer):
-            parameters = layer.neuron.parameters
-            rest += [f"{name}{PARAMETER}{each.name}" for each in parameters if each.trainable]
-    return [*weight_names(spec, ops), *constants, *rest]
+    named = list(zip(layer_names(network), described))
+    parts = [named]
+    if runs_in_parts(network):
+        parts = [
+            [named[index] for index in [*each.layers, *[len(named) - 1] * each.has_readout]]
+            for each in stretches_of(spec)
+        ]
+    rest: List[str] = []
+    for layers in parts:
+        rest += [
+            f"{name}_{constant}"
+            for constant in CONSTANTS
+            for name, layer in layers
+            if constant in trained_constants(network, layer)
+        ]
+        for name, layer in layers:
+            if is_standardised(layer):
+                rest.append(f"{name}{DEVIATION}")
+            if has_own_neurons(layer):
+                parameters = layer.neuron.parameters
+                rest += [f"{name}{PARAMETER}{each.name}" for each in parameters if each.trainable]
+    return [*weight_names(spec, ops), *rest]
 
 
 def is_frozen(spec: ExperimentSpec, name: str, ops: Optional[CustomOps] = None) -> bool:

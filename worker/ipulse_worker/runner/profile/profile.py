@@ -12,15 +12,19 @@ from typing import Any, Dict, List, Optional
 
 import numpy as np
 
+from ipulse_core.registry.layer_paths import shown_names
+from ipulse_core.registry.quantities import with_todays_names
 from ipulse_core.spec.derived_values import input_channels
 from ipulse_worker.runner.clock import Span, Timeline
 from ipulse_worker.runner.devices.description import DeviceDescription
+from ipulse_worker.runner.model.arrays_in_use import stored_bytes
 from ipulse_worker.runner.model.weight_names import spiking_names
 from ipulse_worker.runner.profile.layer_times import layer_times
 from ipulse_worker.runner.profile.memory import memory
 from ipulse_worker.runner.runner_start import TENSORFLOW_IMPORT
 from ipulse_worker.runner.training.evaluation import Evaluation
 from ipulse_worker.runner.training.loop import Training
+from ipulse_worker.runner.training.synaptic_operations import operations
 
 SCHEMA = "ipulse.profile/1"
 
@@ -94,6 +98,7 @@ def profile(
             "runs": [_run(training)],
         },
         "activity": _activity(training, evaluation),
+        "operations": _operations(training, evaluation),
         "memory": memory(training, evaluation.metrics.active_gradient_fractions),
     }
 
@@ -166,9 +171,22 @@ def _variables(training: Training) -> List[Dict[str, Any]]:
     ]
 
 
+def _operations(training: Training, evaluation: Evaluation) -> Dict[str, Any]:
+    spec, arrays = training.spec, training.model.arrays
+    samples = max(evaluation.metrics.sums[0], 1)
+    return operations(
+        spec,
+        evaluation.operations,
+        arrays,
+        stored_bytes(spec, arrays),
+        float(evaluation.spikes_by_step.sum()),
+        evaluation.seconds / samples,
+    )
+
+
 def _activity(training: Training, evaluation: Evaluation) -> Dict[str, Any]:
     spec, metrics = training.spec, evaluation.metrics
-    dropped = dropped_in_training(training)
+    dropped, shown = dropped_in_training(training), shown_names(spec.network)
     return {
         "measured_on": "held-out samples, by the final weights",
         "samples": int(metrics.sums[0]),
@@ -179,20 +197,23 @@ def _activity(training: Training, evaluation: Evaluation) -> Dict[str, Any]:
             "events": training.dataset.events.to_json(),
         },
         "layers": [
-            {
-                "layer": name if name == "readout" else int(name),
-                "neurons": neurons,
-                "capacity": capacity,
-                "firing_rate": float(metrics.firing_rates[at]),
-                "gradient_share": float(metrics.active_gradient_fractions[at]),
-                "spikes_per_sample": float(evaluation.spikes_by_step[at].sum()),
-                "spikes_by_step": evaluation.spikes_by_step[at].tolist(),
-                "overflow": {
-                    "training": float(dropped[at]),
-                    "held_out": float(metrics.dropped[at]),
-                },
-                "overflow_by_step": evaluation.dropped_by_step[at].tolist(),
-            }
+            with_todays_names(
+                {
+                    "layer": name if name == "readout" else int(name),
+                    "name": shown[name],
+                    "neurons": neurons,
+                    "capacity": capacity,
+                    "firing_rate": float(metrics.firing_rates[at]),
+                    "gradient_share": float(metrics.active_gradient_fractions[at]),
+                    "spikes_per_sample": float(evaluation.spikes_by_step[at].sum()),
+                    "spikes_by_step": evaluation.spikes_by_step[at].tolist(),
+                    "overflow": {
+                        "training": float(dropped[at]),
+                        "held_out": float(metrics.dropped[at]),
+                    },
+                    "overflow_by_step": evaluation.dropped_by_step[at].tolist(),
+                }
+            )
             for at, (name, neurons, capacity) in enumerate(
                 zip(metrics.names, metrics.neurons, training.model.limits.capacities)
             )

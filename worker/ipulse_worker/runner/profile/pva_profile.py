@@ -11,6 +11,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any, Dict, Iterator, List, Optional, Sequence
 
+from ipulse_core.pva.report import sdk_module
 from ipulse_worker.runner.profile.tile_profile import CATEGORIES
 from ipulse_worker.runner.profile.tile_records import KINDS
 
@@ -44,7 +45,7 @@ def most_expensive(reports: Path) -> Optional[Dict[str, Any]]:
     """Return the profile with most cycles of a directory of reports, or None.
 
     Raises:
-        ImportError: `pva` is not installed.
+        ImportError: no SDK's `pva` is installed.
     """
     profiles = sorted(reports.glob("tf_report_*/profile.pop"))
     debug = reports / "debug.cbor"
@@ -53,10 +54,8 @@ def most_expensive(reports: Path) -> Optional[Dict[str, Any]]:
 
 
 def read(profile: Path, debug: Optional[Path] = None) -> Dict[str, Any]:
-    """Convert one report; raises ImportError without `pva`."""
-    import pva  # type: ignore[import-not-found] # of the Poplar SDK
-
-    report = pva.openReport(str(profile), *([str(debug)] if debug else []))
+    """Convert one report; raises ImportError without the SDK's `pva`."""
+    report = sdk_module().openReport(str(profile), *([str(debug)] if debug else []))
     document = {"emulated": False, "compilation": _compilation(report.compilation)}
     execution = _section(report, "execution")
     if execution is not None:

@@ -8,6 +8,7 @@ import numpy as np
 
 from ipulse_core.spec.derived_values import score_name
 from ipulse_worker.runner.results.results import Results
+from ipulse_worker.runner.training.synaptic_operations import summary_of
 
 
 def final_metrics(results: Results) -> Dict[str, float]:
@@ -29,6 +30,7 @@ def final_metrics(results: Results) -> Dict[str, float]:
         "run_seconds": train["seconds"],
         "seconds": sum(phase["seconds"] for phase in phases),
     }
+    summary.update(summary_of(results.profile["operations"]))
     errors = results.evaluation.errors
     if errors is not None and errors.r2 is not None:
         summary["test_r2"] = errors.r2

@@ -11,6 +11,7 @@ from ipulse_core.spec.conv_layers import hidden_sizes
 from ipulse_core.spec.derived_values import class_count, input_channels
 from ipulse_worker.runner.data import EventCounts
 from ipulse_worker.runner.model.network import LayerLimits
+from ipulse_worker.runner.results.exact_gradients import GradientComparison
 from ipulse_worker.runner.results.nir_export import NirExport
 from ipulse_worker.runner.training.evaluation import Evaluation
 from ipulse_worker.runner.training.history import History
@@ -81,6 +82,7 @@ class Results:
     start: Optional[Dict[str, Any]] = None  # as StartWeights.to_json; None for drawn weights
     # Weights of custom ops by their indices from 0.
     op_weights: Mapping[int, int] = field(default_factory=dict)
+    exact_gradients: Optional[List[GradientComparison]] = None  # None if they are not compared
 
     @property
     def sizes(self) -> Tuple[int, ...]:

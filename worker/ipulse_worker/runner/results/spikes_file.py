@@ -6,6 +6,7 @@ from typing import Any, Dict, List, Optional
 
 import numpy as np
 
+from ipulse_core.registry.layer_paths import shown_names
 from ipulse_worker.runner.model.weight_names import spiking_names
 from ipulse_worker.runner.results.results import Results, SampleTrace
 
@@ -15,7 +16,7 @@ SCHEMA = "ipulse.spikes/1"
 def spikes_document(results: Results) -> Dict[str, Any]:
     """Return the document; its fields are in docs/reference/files.md."""
     activity, spec = results.neuron_activity, results.spec
-    names = spiking_names(spec)
+    names, shown = spiking_names(spec), shown_names(spec.network)
     steps = activity.samples * activity.steps
     return {
         "schema": SCHEMA,
@@ -26,6 +27,7 @@ def spikes_document(results: Results) -> Dict[str, Any]:
         "layers": [
             {
                 "layer": name if name == "readout" else int(name),
+                "name": shown[name],
                 "neurons": len(spikes),
                 "firing_rates": [round(count / steps, 6) for count in spikes.tolist()],
                 "dead": activity.dead(at),

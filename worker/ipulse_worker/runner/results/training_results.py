@@ -7,6 +7,7 @@ from typing import Any, Dict, Optional
 from ipulse_worker.runner import provenance
 from ipulse_worker.runner.profile.profile import RunMetadata, dropped_in_training, profile
 from ipulse_worker.runner.results.crossings import crossings_of
+from ipulse_worker.runner.results.exact_gradients import compare_gradients
 from ipulse_worker.runner.results.neuron_activity import measure_activity
 from ipulse_worker.runner.results.nir_export import needs_crossings, nir_exports
 from ipulse_worker.runner.results.results import Results
@@ -57,5 +58,6 @@ def results_of(
         ),
         poplar_profile=poplar_profile,
         start=run_metadata.start,
+        exact_gradients=compare_gradients(training),
         op_weights={} if model.ops is None else model.ops.weight_counts(),
     )

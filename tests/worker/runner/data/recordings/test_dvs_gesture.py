@@ -151,6 +151,13 @@ class TestRecordings:
         with pytest.raises(DataInvalid, match=words):
             loaded(folder)
 
+    def test_lists_may_have_comments(self, folder: Path) -> None:
+        plain = digest(loaded(folder))
+        listed = folder / "dvs_gesture" / "trials_to_train.txt"
+        names = listed.read_text().split()
+        listed.write_text("# for training\n" + "".join(f"{name}  # indoors\n" for name in names))
+        assert digest(loaded(folder)) == plain
+
     def test_a_recording_in_both_lists_is_named(self, folder: Path) -> None:
         (folder / "dvs_gesture" / "trials_to_test.txt").write_text("user01_led.aedat\n")
         words = r"user01_led\.aedat is in trials_to_train\.txt and in trials_to_test\.txt"

@@ -213,6 +213,7 @@ class TestDamagedSizes:
         with pytest.raises(DataInvalid, match="labels has chunks of 2,147,483,648 bytes"):
             loaded(folder)
 
+    @pytest.mark.sample(0)
     def test_of_a_sample(self, folder: Path) -> None:
         """The length of a list of times is damaged."""
         path = folder / "shd" / "shd_train.h5"
