@@ -20,6 +20,7 @@ from ipulse.outgoing_file import OutgoingFile
 from ipulse_core.attempt_outcome import AttemptOutcome
 from ipulse_core.events import Event
 from ipulse_core.messages import FENCE_HEADER
+from ipulse_core.registry.versions import VERSIONS
 from ipulse_core.worker_faults import WorkerFault
 from ipulse_worker.agent.connections import TIMEOUT, Connections
 from ipulse_worker.agent.lease import AttemptLease
@@ -67,6 +68,7 @@ class ServiceAPI:
             "agent": agent,
             "device_kinds": list(device_kinds),
             "fence": fence,
+            "spec_versions": list(VERSIONS),
         }
         answer = self._post("/v1/worker/claims", request)
         with understood("a claim"):

@@ -13,16 +13,20 @@ from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import BeforeValidator, Field, ValidationInfo, field_validator
 
+from ipulse import agent_tokens
 from ipulse.broker_url import broker_problem
 from ipulse.environment_settings import EnvironmentSettings, read_token
+from ipulse.key_file import key_in
 from ipulse.stack import tls
 from ipulse.stack.agent_home import Membership
 from ipulse_core.messages import DEVICE_KINDS
+from ipulse_core.registry.kinds import DEVICES
 from ipulse_core.spec.neuron_packages import VARIABLE, signed_off
 
 SERVICE_SCHEMES = ("http", "https")
-EVERYWHERE = ("cpu", "emulator")  # kinds that need no special hardware
-_ADDRESSES = ("service_url", "broker_url", "worker_token_file")
+EVERYWHERE = tuple(name for name, kind in DEVICES.items() if kind.is_everywhere)
+_ADDRESSES = ("service_url", "broker_url")
+_SECRETS = ("worker_token_file", "agent_key_file")
 _TRUST = ("ca", "pinned")
 
 
@@ -61,6 +65,7 @@ class AgentSettings(EnvironmentSettings):
     EMPTY_IS_UNSET = frozenset(
         {
             *_ADDRESSES,
+            *_SECRETS,
             *_TRUST,
             "data_dir",
             "membership_file",
@@ -73,6 +78,7 @@ class AgentSettings(EnvironmentSettings):
     service_url: str = ""
     worker_token: str = Field(default="", repr=False)
     worker_token_file: Path | None = None
+    agent_key_file: Path | None = None  # from which it makes a token for its name
     broker_url: str = Field(default="", repr=False)  # empty: wake-ups come over HTTPS
     work_dir: Path
     ca: Path | None = None  # the authority of the service's certificate
@@ -116,15 +122,23 @@ class AgentSettings(EnvironmentSettings):
         Unavailable for the membership of an agent that has joined.
         """
         if environment.get("IPULSE_MEMBERSHIP_FILE"):
-            settings = cls.read(environment, ["work_dir"], ignored=[*_ADDRESSES, *_TRUST])
+            settings = cls.read(
+                environment, ["work_dir"], ignored=[*_ADDRESSES, *_SECRETS, *_TRUST]
+            )
             return settings.model_copy(update=_of_membership(settings.membership_file or Path()))
-        settings = cls.read(environment, ["work_dir", *_ADDRESSES])
+        has_key = bool(environment.get("IPULSE_AGENT_KEY_FILE"))
+        secret = [] if has_key else ["worker_token_file"]
+        settings = cls.read(environment, ["work_dir", *_ADDRESSES, *secret])
+        if settings.worker_token_file is None and settings.agent_key_file is not None:
+            token = agent_tokens.token_of(key_in(settings.agent_key_file), settings.name)
+            return settings.model_copy(update={"worker_token": token})
         token = read_token(
             settings.worker_token_file or Path(),
-            "IPULSE_WORKER_TOKEN_FILE must name the worker-token file that `ipulse up` wrote in "
-            "its home, or a copy of it",
+            "IPULSE_AGENT_KEY_FILE must name the file agent-key in the home of `ipulse up`, or "
+            "IPULSE_WORKER_TOKEN_FILE the file of this agent's token",
         )
-        return settings.model_copy(update={"worker_token": token})
+        name = agent_tokens.named_in(token) or settings.name
+        return settings.model_copy(update={"worker_token": token, "name": name})
 
     @field_validator("service_url")
     @classmethod

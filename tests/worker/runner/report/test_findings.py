@@ -11,7 +11,7 @@ from ipulse_worker.runner.report.findings import DEAD, MOST_FINDINGS, RULES, fin
 from ipulse_worker.runner.report.training_facts import LayerFacts, TrainingFacts
 
 ROOT = Path(__file__).parents[4]
-LAYER = LayerFacts("layer 1", "network.layers[0]", 100, second_threshold=0.5, active_fraction=0.2)
+LAYER = LayerFacts("layers[0]", "network.layers[0]", 100, second_threshold=0.5, active_fraction=0.2)
 CALM = TrainingFacts(
     held_out="test",
     device="cpu",
@@ -32,7 +32,7 @@ CALM = TrainingFacts(
 
 
 def layer(**changes: Any) -> Dict[str, Any]:
-    return {"layers": [LAYER, replace(LAYER, title="layer 2", **changes)]}
+    return {"layers": [LAYER, replace(LAYER, title="layers[1]", **changes)]}
 
 
 # A rule, facts that trigger it, facts just below its limit, and a text of the finding.
@@ -40,13 +40,13 @@ CASES = [
     ("at_chance", {"accuracy": 0.12}, {"accuracy": 0.14}, "12.0 %"),
     ("no_better_than_the_mean", {"r2": -0.01}, {"r2": 0.01}, "-0.010"),
     ("missing_class", {"missing_classes": (3,)}, {"missing_classes": ()}, "Class 3"),
-    ("dead_neurons", layer(dead=0.21), layer(dead=0.2), "21 of 100 neurons of layer 2"),
+    ("dead_neurons", layer(dead=0.21), layer(dead=0.2), "21 of 100 neurons of layers[1]"),
     ("saturated_neurons", layer(saturated=0.06), layer(saturated=0.05), "6.0 %"),
     (
         "dropped_spikes",
         layer(dropped=0.02, capacity=6, needed_capacity=13),
         layer(dropped=0.01, capacity=6, needed_capacity=13),
-        "Layer 2 dropped 2.0 %",
+        "layers[1] dropped 2.0 %",
     ),
     (
         "still_rising",
@@ -59,7 +59,7 @@ CASES = [
         "unlimited_gradients",
         layer(second_threshold=None, active_fraction=1.0),
         layer(second_threshold=0.5, active_fraction=1.0),
-        "layer 2",
+        "layers[1]",
     ),
     ("full_tile", {"fullest_tile": 0.91}, {"fullest_tile": 0.9}, "91.0 %"),
     ("tile_balance", {"tile_balance": 0.49}, {"tile_balance": 0.5}, "49.0 %"),

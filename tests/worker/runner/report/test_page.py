@@ -71,9 +71,9 @@ class TestReportHTML:
     def test_warns_of_dropped_spikes(self, page: Page, finished: DrivenRunner) -> None:
         dropped = finished.events[-1]["summary"]["dropped_spikes"]
         advice = "".join(page.text["li"] + page.text["b"])
-        assert "Layer 2 dropped" in advice
+        assert "layers[1] dropped" in advice
         assert f"{dropped:,.0f} in training" in advice
-        assert "Layer 1 dropped" not in advice
+        assert "layers[0] dropped" not in advice
 
     def test_has_every_part(self, page: Page) -> None:
         assert [text for text in page.text["h2"] if text.strip()] == [
@@ -85,6 +85,7 @@ class TestReportHTML:
             "Confusion matrix",
             "Time",
             "Network",
+            "Operations and energy",
             "Terms",
             "Reproduction",
         ]
@@ -158,7 +159,7 @@ class TestReportHTML:
                 seen.append(driver.execute_script(SECTIONS))
         interactive, plain = seen
         assert [section["title"] for section in plain] == [s["title"] for s in interactive]
-        assert len(plain) == 10
+        assert len(plain) == 11
         for section, same in zip(plain, interactive):
             title = section["title"]
             assert set(same["words"]) <= set(section["words"]), title

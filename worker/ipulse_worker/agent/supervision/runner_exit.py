@@ -20,6 +20,7 @@ _NOT_FROM_A_RUNNER = frozenset(
         Reason.RUNNER_LOST,
         Reason.WORKER_LOST,
         Reason.WORKER_STOPPED,
+        Reason.PREEMPTED,
     }
 )
 

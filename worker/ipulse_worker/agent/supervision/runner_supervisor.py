@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
 import logging
 import time
 from dataclasses import replace
 
-from ipulse_core import strict_json
 from ipulse_core.errors import InvalidSpec
 from ipulse_core.events import (
     ArtifactEvent,
@@ -20,7 +18,8 @@ from ipulse_core.events import (
     ProgressEvent,
     ReadyEvent,
 )
-from ipulse_core.spec.upgrade import chosen, upgrade
+from ipulse_core.registry.versions import lower
+from ipulse_core.spec.upgrade import spec_key, upgrade
 from ipulse_core.states import Phase, Reason
 from ipulse_core.worker_faults import WorkerFault, fault_in, fault_of
 from ipulse_worker.agent.settings import AgentSettings
@@ -77,15 +76,14 @@ class RunnerSupervisor:
         Raises the error by which the lease was lost, also only then.
         """
         try:
-            spec = upgrade(self._assignment.spec)
+            spec = upgrade(lower(self._assignment.spec))
         except InvalidSpec as error:
             problems = "; ".join(str(problem) for problem in error.problems)
             message = f"{error.message} {problems}"[:MESSAGE_CHARACTERS]
             self._done = DoneEvent(Reason.RUNNER_ERROR.value, message)
             return self._exit(0)
         # The runner reads the spec in its present form and validates nothing.
-        key = hashlib.sha256(strict_json.dumps(chosen(spec)).encode()).hexdigest()
-        self._assignment = replace(self._assignment, spec=spec, spec_key=key)
+        self._assignment = replace(self._assignment, spec=spec, spec_key=spec_key(spec))
         environment = device_environment(spec, self._assignment.work_dir)
         runner = None if environment else self._warm.take()
         if runner:

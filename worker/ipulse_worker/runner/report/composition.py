@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, Iterator, List
+from typing import Any, Dict, Iterator, List, Sequence
 
 import numpy as np
 
 from ipulse_core.equations.loss import default_prediction, read_loss
 from ipulse_core.numbers import plain_number
+from ipulse_core.registry.layer_paths import shown_names
 from ipulse_core.spec.conv_layers import conv_geometries, is_conv, senders_to_dense
 from ipulse_core.spec.custom_ops import is_op
 from ipulse_core.spec.derived_values import has_own_loss, spiking_layers
@@ -40,12 +41,14 @@ def network(results: Results) -> Dict[str, Any]:
     """Return the values of sections/network.html."""
     network = results.spec.network
     layers = [*network.layers, network.readout]
-    names = [*(str(n) for n in range(1, len(network.layers) + 1)), "readout"]
+    names = [*shown_names(network).values()]
     rows = [_row(results, at, name, layers[at]) for at, name in enumerate(names)]
     return {
         "weights": sum(weight_count(results, at) for at in range(len(names))),
         "received": [
-            sentence for name, layer in zip(names, layers) for sentence in _received(name, layer)
+            sentence
+            for name, layer in zip(names, layers)
+            for sentence in _received(name, layer, names)
         ],
         "equations": [
             *(found for name, layer in zip(names, layers) for found in _equations(name, layer)),
@@ -57,13 +60,13 @@ def network(results: Results) -> Dict[str, Any]:
     }
 
 
-def _received(name: str, layer: Any) -> Iterator[str]:
+def _received(name: str, layer: Any, names: Sequence[str]) -> Iterator[str]:
     """Yield how a layer receives other than all spikes of the layer before, by plain weights."""
-    place = "The readout" if name == "readout" else f"Layer {name}"
+    place = "The readout" if name == "readout" else name
     residual, dropout = field_of(layer, "residual"), field_of(layer, "dropout")
     if residual:
-        numbers = " and ".join(str(number) for number in residual)
-        yield f"{place} also receives the spikes of layer {numbers}."
+        added = " and ".join(names[number - 1] for number in residual)
+        yield f"{place} also receives the spikes of {added}."
     if is_standardised(layer):
         yield f"{place} has standardised weights."
     if dropout:
@@ -95,7 +98,7 @@ def _equations(name: str, layer: Any) -> Iterator[Dict[str, Any]]:
         per = "filter" if each.per == "neuron" and is_conv(layer) else each.per
         trained = f", trained per {per}" if each.trainable else ""
         lines.append(f"{each.name} = {_constant(each.value)}{trained}")
-    yield {"title": f"Layer {name} has neurons {neuron.name}, by their equations:", "lines": lines}
+    yield {"title": f"{name} has neurons {neuron.name}, by their equations:", "lines": lines}
 
 
 def _package(name: str, layer: Any) -> Iterator[Dict[str, Any]]:
@@ -107,7 +110,7 @@ def _package(name: str, layer: Any) -> Iterator[Dict[str, Any]]:
         value = "the default" if each.value is None else _constant(each.value)
         trained = f", trained per {each.per}" if each.trainable else ""
         lines.append(f"{each.name} = {value}{trained}")
-    title = f"Layer {name} has neurons of the package {layer.neuron.package}."
+    title = f"{name} has neurons of the package {layer.neuron.package}."
     if lines:
         title = f"{title[:-1]}, with these parameters:"
     yield {"title": title, "lines": lines}

@@ -214,11 +214,16 @@ def long_compile(facts: TrainingFacts) -> Optional[Advice]:
     compiled, run = facts.compile_seconds, facts.run_seconds
     if compiled <= max(run, LONG_COMPILE):
         return None
+    on_cpu = facts.device == "cpu"
     return Advice(
         20,
         f"Compiling took {duration(compiled)}, longer than training ({duration(run)})",
-        "Compiled programs are cached, and used again for equal networks.",
-        "Keep the worker's cache folder and change only settings that are not compiled in.",
+        "The kernels of a machine are built once; the next job loads them."
+        if on_cpu
+        else "Compiled programs are cached, and used again for equal networks.",
+        "Keep the worker's cache folder."
+        if on_cpu
+        else "Keep the worker's cache folder and change only settings that are not compiled in.",
         "time",
     )
 
@@ -243,4 +248,4 @@ def _worst(facts: TrainingFacts, share: Callable[[LayerFacts], float]) -> Option
 
 
 def _start(text: str) -> str:
-    return text[0].upper() + text[1:]
+    return text[0].upper() + text[1:] if text.startswith("the ") else text

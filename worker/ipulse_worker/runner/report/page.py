@@ -24,6 +24,7 @@ from ipulse_worker.runner.report.gradients import gradients
 from ipulse_worker.runner.report.headline import headline
 from ipulse_worker.runner.report.learning import confusion, learning, regression
 from ipulse_worker.runner.report.on_tiles import on_tiles
+from ipulse_worker.runner.report.operations import operations
 from ipulse_worker.runner.report.quantities import count, duration, listed, percent, size
 from ipulse_worker.runner.report.reproduction import reproduction
 from ipulse_worker.runner.report.time_spent import time_spent
@@ -47,6 +48,7 @@ def report_html(results: Results) -> bytes:
         time=time_spent(results),
         tiles=on_tiles(results),
         network=network(results),
+        operations=operations(results),
         reproduction=reproduction(results),
     )
     return contained(top["name"], body).encode("utf-8")

@@ -64,7 +64,7 @@ def _phase_table(phases: List[Dict[str, Any]], parts: List[Dict[str, Any]]) -> R
             cell = Cell(part["name"], is_indented=True)
             rows.append([cell, part["what"], *_share(part, total)])
     rows.append(["total", "", duration(total), percent(1.0)])
-    heads = ["phase", "content", "time", "share"]
+    heads = ["phase", "content", "time", "share of the attempt"]
     return ReportTable(heads, rows, text_columns=(1,), has_sum=True)
 
 
@@ -83,7 +83,7 @@ def _step_table(steps: Dict[str, Any]) -> ReportTable:
     whole = steps["seconds"]
     spread = [_optional_duration(whole[key]) for key in ("mean", "p50", "p95")]
     rows.append(["step", "", *spread, duration(whole["total"]), percent(1.0)])
-    heads = ["part", "content", "mean", "median", "95th percentile", "total", "share"]
+    heads = ["part", "content", "mean", "median", "95th percentile", "total", "share of a step"]
     return ReportTable(heads, rows, text_columns=(1,), has_sum=True)
 
 
@@ -101,7 +101,7 @@ def _layers(
     bar = []
     totals = np.zeros(3)
     for at, layer in enumerate(times["layers"]):
-        name = layer["layer"] if layer["layer"] == "readout" else f"layer {layer['layer']}"
+        name = layer["name"]
         update = means["optimizer"] * weights[at] / sum(weights)
         parts = np.array([layer["forward"], layer["backward"], update])
         totals += parts
@@ -112,7 +112,7 @@ def _layers(
     bar.append(("around", "f0", rest))
     rows.append([Cell("around the layers", colour=0), "", "", "", *_share_of(rest, step)])
     rows.append(["step", *(duration(part) for part in totals), *_share_of(step, step)])
-    heads = ["layer", "forward", "backward", "update", "time", "share"]
+    heads = ["layer", "forward", "backward", "update", "time", "share of a step"]
     return {
         "bar": charts.stacked_bar(bar, "Share of each layer in a training step"),
         "table": ReportTable(heads, rows, has_sum=True),

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Dict, List, Optional, Sequence, Tuple
 
 import numpy as np
 
+from ipulse_core.registry.layer_paths import shown_names
 from ipulse_core.spec.custom_ops import is_op
 from ipulse_core.spec.neuron_packages import has_package
 from ipulse_core.spec.part_layers import has_equations
@@ -118,14 +119,14 @@ def _gradient_limit(spec: ExperimentSpec, layer: Optional[int]) -> Optional[str]
 
 def _layers(results: Results) -> List[LayerFacts]:
     spec, metrics, activity = results.spec, results.evaluation.metrics, results.neuron_activity
-    facts = []
+    facts, shown = [], shown_names(spec.network)
     for at, name in enumerate(spiking_names(spec)):
         is_readout = name == "readout"
         sent = float(results.evaluation.spikes_by_step[at].sum() * metrics.sums[0])
         dropped = float(metrics.dropped[at])
         facts.append(
             LayerFacts(
-                title="the readout" if is_readout else f"layer {name}",
+                title="the readout" if shown[name] == "readout" else shown[name],
                 path="network.readout" if is_readout else f"network.layers[{at}]",
                 neurons=results.sizes[at + 1],
                 dead=len(activity.dead(at)) / metrics.neurons[at],

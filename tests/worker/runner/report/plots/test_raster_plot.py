@@ -23,15 +23,15 @@ def raster(**changes: Any) -> SampleTrace:
 
 class TestRasterPlot:
     def test_draws_every_spike_of_a_small_layer(self) -> None:
-        svg = raster_plot(raster(), (64, 8, 10), step_ms=1.0)
+        svg = raster_plot(raster(), (64, 8, 10), 1.0, ["layers[0]", "readout"])
         marks = [path.split("/>")[0].count("M") for path in svg.split('<path class="spikes')[1:]]
         assert marks == [2, 1]
         assert "2 spikes" in svg
         assert "1 spike<" in svg
 
     def test_names_the_true_class_next_to_a_wrong_prediction(self) -> None:
-        right = raster_plot(raster(), (64, 8, 10), step_ms=1.0)
-        wrong = raster_plot(raster(predicted=8), (64, 8, 10), step_ms=1.0)
+        right = raster_plot(raster(), (64, 8, 10), 1.0, ["layers[0]", "readout"])
+        wrong = raster_plot(raster(predicted=8), (64, 8, 10), 1.0, ["layers[0]", "readout"])
         assert "3 (true)" in right
         assert "(predicted)" not in right
         assert "3 (true)" in wrong
@@ -41,7 +41,10 @@ class TestRasterPlot:
         step, neuron = np.divmod(np.arange(30 * 2000), 2000)
         spikes = np.stack([step, neuron], axis=1)
         svg = raster_plot(
-            raster(layer_spikes=[spikes], membrane=np.zeros((30, 10))), (64, 2000, 10), step_ms=1.0
+            raster(layer_spikes=[spikes], membrane=np.zeros((30, 10))),
+            (64, 2000, 10),
+            1.0,
+            ["layers[0]", "readout"],
         )
         assert f"{MAX_NEURONS} of 2,000" in svg
         assert "60,000 spikes" in svg

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import List, Tuple
+from typing import List, Sequence, Tuple
 
 import numpy as np
 from markupsafe import Markup
@@ -19,13 +19,22 @@ MAX_SPIKES = 10_000  # drawn in all panels, evenly chosen; more would make the p
 MARK_WIDTH = 8.0  # greatest width of a spike
 
 
-def raster_plot(raster: SampleTrace, sizes: Tuple[int, ...], step_ms: float) -> Markup:
-    """Draw panels from top to bottom: input, hidden layers, readout. `sizes` is Results.sizes."""
+def raster_plot(
+    raster: SampleTrace, sizes: Tuple[int, ...], step_ms: float, names: Sequence[str]
+) -> Markup:
+    """Draw panels from top to bottom: input, hidden layers, readout.
+
+    Args:
+        raster: The sample.
+        sizes: Results.sizes.
+        step_ms: Width of a time step.
+        names: Of the layers.
+    """
     panels: List[Tuple[str, np.ndarray, int, str]] = [
         ("input", raster.input_spikes, sizes[0], "s0")
     ]
     for number, spikes in enumerate(raster.layer_spikes, start=1):
-        panels.append((f"layer {number}", spikes, sizes[number], layer_class(number)))
+        panels.append((names[number - 1], spikes, sizes[number], layer_class(number)))
     duration_ms = len(raster.membrane) * step_ms
     parts: List[str] = []
     for name, spikes, neurons, kind in panels:
