@@ -9,10 +9,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from ipulse_service.selftest.postgresql import USER, PostgreSQLServer
+from ipulse_service.selftest import postgresql
 
 
-class PostgreSQLServer(PostgreSQLServer):
+class PostgreSQLServer(postgresql.PostgreSQLServer):
     """Runs while its context is open; what it kept is gone afterwards."""
 
     def __init__(self, programs: Path, is_durable: bool = False) -> None:
@@ -39,4 +39,4 @@ class PostgreSQLServer(PostgreSQLServer):
         self._databases += 1
         name = f"test_{self._databases}_{time.monotonic_ns()}"
         self.execute(f"CREATE DATABASE {name} STRATEGY = file_copy")
-        return f"postgresql://{USER}@/{name}?host={self.sockets}"
+        return f"postgresql://{postgresql.USER}@/{name}?host={self.sockets}"

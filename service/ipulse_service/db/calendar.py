@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Sequence
+from datetime import datetime
 from typing import NamedTuple
 
 
@@ -54,3 +55,8 @@ def stored(shown: int) -> int:
             return steady if following is None else min(steady, following)
         following = era.since
     return shown if following is None else min(shown, following)
+
+
+def stored_moment(moment: datetime) -> int:
+    """Returns the stored time of a moment with a zone."""
+    return stored(round(moment.timestamp() * 1000))

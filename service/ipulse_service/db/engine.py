@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import copy
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from functools import cached_property, lru_cache
+from operator import itemgetter
+from typing import Any
 
-from sqlalchemy import Connection, delete, insert, make_url
+from sqlalchemy import Connection, Insert, delete, insert, make_url, text
 from sqlalchemy.exc import (
     ArgumentError,
     DatabaseError,
@@ -20,7 +23,9 @@ from sqlalchemy.exc import (
 )
 
 from ipulse_core.errors import Unavailable
-from ipulse_service.db import calendar
+from ipulse_service.db import audit, calendar
+from ipulse_service.db.access import TRUSTED, Access
+from ipulse_service.db.audit import AuditEntry
 from ipulse_service.db.failures import DatabaseFailed
 from ipulse_service.db.keyed_lock import KeyedLock
 from ipulse_service.db.postgresql import PostgreSQL
@@ -32,6 +37,8 @@ from ipulse_service.db.wake_up import WakeUp
 # The database itself fails: it is locked, full, unreadable or gone, or is no database.
 _TROUBLE = (DatabaseError, OperationalError, InterfaceError, InternalError)
 
+DAY_MS = 86_400_000
+
 _URLS = (
     "set IPULSE_DATABASE_URL to sqlite:/// and a file's path, or to postgresql://USER@HOST/DATABASE"
 )
@@ -42,24 +49,86 @@ _log = logging.getLogger(__name__)
 
 
 class Transaction:
-    """A transaction: its connection, its time, and what to announce after the commit."""
+    """A transaction: its connection, time and rights, and what to announce after the commit."""
 
     def __init__(
-        self, connection: Connection, backend: Backend, clock: SteadyClock, is_writing: bool
+        self,
+        connection: Connection,
+        backend: Backend,
+        clock: SteadyClock,
+        is_writing: bool,
+        access: Access,
+        usage_half_life_ms: float = DAY_MS * 7,
     ) -> None:
         self.connection = connection
+        self.access = access  # of the caller; what it may not see is not found
         self.replica = backend.replica
         self.is_writing = is_writing  # then it locks the rows that it reads to change them
+        self.usage_half_life_ms = usage_half_life_ms  # see `quotas.usage`
+        self.audited: list[AuditEntry] = []  # written last, before the commit
         self.topics: set[str] = set()  # job ids and other topics to notify
         self.wake_ups: dict[int, WakeUp] = {}  # promised, by key in the outbox
         self.index_names: dict[str, dict[str, int]] = {}  # ids by kind, as far as they were read
+        self.webhooks: list[tuple[int, str, str]] | None = None  # that are on, once they were read
+        self.admitted: set[object] = set()  # needs of jobs that some agent meets
+        self.pools: dict[str, Any] | None = None  # by name, once they were read
+        self.quotas: dict[tuple[str, str], Any] = {}  # limits by project and owner, once read
+        self.quota_used: dict[object, Any] = {}  # how much of a quota is used, with this
+        self._rows: dict[Insert, list[dict[str, Any]]] = {}
         self._backend = backend
         self._clock = clock
+
+    @contextmanager
+    def acting_for(self, access: Access) -> Iterator[None]:
+        """Uses the rights of somebody else within the block, as those of a sweep's owner."""
+        former, self.access = self.access, access
+        try:
+            yield
+        finally:
+            self.access = former
 
     @cached_property
     def now(self) -> int:
         """The time in milliseconds since 1970 on the steady clock, read once."""
         return self._clock.read(self.connection, self.is_writing)
+
+    @cached_property
+    def xid(self) -> int:
+        """The number of the transaction in PostgreSQL, 0 in SQLite, which has one writer."""
+        if self.connection.dialect.name == "sqlite":
+            return 0
+        query = text("SELECT pg_current_xact_id()::text::bigint")
+        return int(self.connection.execute(query).scalar_one())
+
+    def audit(self, action: str, target: str, project: str | None = None, detail: str = "") -> None:
+        """Notes for the audit log what the caller does, unless it is the service itself."""
+        if self.access.is_person:
+            self.audited.append(AuditEntry(action, target, project, detail))
+
+    def insert_last(self, statement: Insert, rows: Sequence[dict[str, Any]]) -> None:
+        """Stores rows before the commit, in one statement with others of the transaction.
+
+        The transaction must not read them.
+        """
+        if rows:
+            self._rows.setdefault(statement, []).extend(rows)
+
+    def insert_rows(self) -> None:
+        """Stores the rows of `insert_last`."""
+        for statement, rows in self._rows.items():
+            # Without SQLAlchemy's work for each row, which takes thrice as long as SQLite's.
+            compiled = statement.compile(self.connection, column_keys=[*rows[0]])
+            given: Any = rows
+            if compiled.positiontup:
+                given = [*map(itemgetter(*compiled.positiontup), rows)]
+            self.connection.exec_driver_sql(compiled.string, given)
+        self._rows = {}
+
+    @contextmanager
+    def without_sorting(self) -> Iterator[None]:
+        """Lets the statements of the block use indexes that have their order."""
+        with self._backend.without_sorting(self.connection):
+            yield
 
     def lock(self, name: str, patiently: bool = False) -> None:
         """Locks a name against other writing transactions until this one ends.
@@ -74,6 +143,9 @@ class Database:
 
     After a commit, `listeners` receive its topics and `wake_up_listeners` its wake-ups.
     """
+
+    access = TRUSTED  # of its transactions
+    usage_half_life_ms: float = DAY_MS * 7  # after which half of the used device time is forgotten
 
     def __init__(self, url: str) -> None:
         """Raises Unavailable for an unsupported URL, and MissingDependency without the driver."""
@@ -91,6 +163,12 @@ class Database:
         self.listeners: list[Callable[[frozenset[str]], None]] = []
         self.wake_up_listeners: list[Callable[[dict[int, WakeUp]], None]] = []
 
+    def acting_for(self, access: Access) -> Database:
+        """Returns the same database with the rights of a caller in its transactions."""
+        bound = copy.copy(self)
+        bound.access = access
+        return bound
+
     @contextmanager
     def read(self) -> Iterator[Transaction]:
         """Opens a transaction that reads one consistent state and waits for no writer.
@@ -98,7 +176,7 @@ class Database:
         Raises Unavailable when the database fails.
         """
         with self._translate_errors(), self.backend.reading.begin() as connection:
-            yield Transaction(connection, self.backend, self.clock, is_writing=False)
+            yield self._transaction(connection, False)
 
     @contextmanager
     def write(self) -> Iterator[Transaction]:
@@ -111,8 +189,11 @@ class Database:
             self._translate_errors(),
             self.backend.writing.begin() as connection,
         ):
-            transaction = Transaction(connection, self.backend, self.clock, is_writing=True)
+            transaction = self._transaction(connection, True)
             yield transaction
+            transaction.insert_rows()
+            if transaction.audited:
+                audit.write(transaction, transaction.audited)
         self.backend.sync()
         if transaction.topics:
             for listener in self.listeners:
@@ -164,6 +245,10 @@ class Database:
     def is_fault_of_code(self, error: DBAPIError) -> bool:
         """Returns whether a constraint or a statement is wrong, and not the database fails."""
         return type(error) not in _TROUBLE or self.backend.is_wrong_statement(error)
+
+    def _transaction(self, connection: Connection, is_writing: bool) -> Transaction:
+        half_life = self.usage_half_life_ms
+        return Transaction(connection, self.backend, self.clock, is_writing, self.access, half_life)
 
     def close(self) -> None:
         """Closes all connections."""

@@ -18,6 +18,7 @@ from sqlalchemy import (
     false,
 )
 
+from ipulse_core.limits import DEFAULT_POOL
 from ipulse_core.states import TERMINAL
 
 # Every constraint has a name, so that migrations can refer to it on any database.
@@ -54,6 +55,88 @@ trials = Table(
     Column("tried_at", BigInteger, nullable=False),
 )
 
+# Names of projects and principals never change, so that other rows have them as they are.
+DEFAULT_PROJECT, OWNER = "default", "owner"  # what existed before belongs to these
+NAME = String(64)
+
+projects = Table(
+    "projects",
+    metadata,
+    Column("name", NAME, primary_key=True),
+    Column("description", Text, nullable=False, server_default=""),
+    Column("is_public", Boolean, nullable=False, server_default=false()),  # everybody reads it
+    Column("created_at", BigInteger, nullable=False),
+    Column("created_by", NAME, nullable=False, server_default=OWNER),
+)
+
+# People, and service accounts of programs.
+principals = Table(
+    "principals",
+    metadata,
+    Column("name", NAME, primary_key=True),
+    Column("kind", String(16), nullable=False),  # user or service
+    Column("full_name", String(128), nullable=False, server_default=""),
+    Column("project", NAME),  # of a service account; null: a person
+    Column("is_admin", Boolean, nullable=False, server_default=false()),
+    Column("issuer", String(255)),  # with the subject, who it is at a provider
+    Column("subject", String(255)),
+    Column("is_disabled", Boolean, nullable=False, server_default=false()),
+    Column("created_at", BigInteger, nullable=False),
+    Column("created_by", NAME, nullable=False, server_default=OWNER),
+    Index("ix_principals_subject", "issuer", "subject", unique=True),
+)
+
+members = Table(
+    "members",
+    metadata,
+    Column("project", NAME, primary_key=True),
+    Column("principal", NAME, primary_key=True, index=True),
+    Column("role", String(16), nullable=False),  # see access.py
+)
+
+# Roles of people by groups of the provider with which they sign in, as of their last sign-in.
+group_members = Table(
+    "group_members",
+    metadata,
+    Column("project", NAME, primary_key=True),
+    Column("principal", NAME, primary_key=True, index=True),
+    Column("role", String(16), nullable=False),
+    Column("expires_at", BigInteger, nullable=False),
+)
+
+# Limits of projects and people, and their shares; see `quotas.store`.
+quotas = Table(
+    "quotas",
+    metadata,
+    Column("project", NAME, primary_key=True),  # "": in all projects
+    Column("principal", NAME, primary_key=True),  # "": of all members together
+    Column("name", String(32), primary_key=True),
+    Column("value", BigInteger, nullable=False),
+)
+
+# Device time of attempts that have ended, by the month of their end; see `quotas.usage`.
+usage = Table(
+    "usage",
+    metadata,
+    Column("project", NAME, primary_key=True),
+    Column("owner", NAME, primary_key=True),
+    Column("device", String(32), primary_key=True),
+    Column("month", String(7), primary_key=True),  # such as 2026-01, in UTC
+    Column("outcome", String(16), primary_key=True),  # succeeded, stopped, failed or lost
+    Column("device_ms", BigInteger, nullable=False),
+    Column("attempts", BigInteger, nullable=False),
+)
+
+# Device time of each owner in each project, of which half is forgotten after a half-life.
+fair_usage = Table(
+    "fair_usage",
+    metadata,
+    Column("project", NAME, primary_key=True),
+    Column("owner", NAME, primary_key=True),
+    Column("device_ms", Double, nullable=False),  # as of `at`
+    Column("at", BigInteger, nullable=False),
+)
+
 # Issued tokens, in addition to the two in files; only the digest of a secret is stored.
 tokens = Table(
     "tokens",
@@ -65,8 +148,30 @@ tokens = Table(
     Column("created_at", BigInteger, nullable=False),
     Column("expires_at", BigInteger, nullable=False),
     Column("agent", String(128)),  # the only agent that may use it; null: not an agent's own
-    # True if it may submit programs and custom ops, which workers build and run.
-    Column("submit_code", Boolean, nullable=False, server_default=false()),
+    Column("principal", NAME, index=True),  # it acts for this one; null: an agent's
+    Column("scopes", String(64), nullable=False, server_default="read submit"),  # see access.py
+    Column("project", NAME),  # the only one in which it is valid; null: all of its principal
+    Column("last_used_at", BigInteger),  # to the minute; null: never
+    Column("created_by", NAME, nullable=False, server_default=OWNER),
+)
+
+# Who did what, each entry with a digest over itself and the one before.
+audit = Table(
+    "audit",
+    metadata,
+    Column("number", KEY, primary_key=True, autoincrement=False),  # from 1 without gaps
+    Column("time", BigInteger, nullable=False),
+    Column("actor", NAME, nullable=False),
+    Column("token_id", String(32)),  # null: a token in a file
+    Column("request_id", String(64), nullable=False),
+    Column("action", String(32), nullable=False),  # such as job.cancel
+    Column("target_kind", String(32), nullable=False),
+    Column("target", String(128), nullable=False, index=True),  # id or name
+    Column("project", NAME),
+    Column("outcome", String(16), nullable=False),  # ok or denied
+    Column("detail", Text, nullable=False),
+    Column("previous_sha256", String(64), nullable=False),
+    Column("sha256", String(64), nullable=False),
 )
 
 # Sessions of browsers, and the one-time codes that are traded for one.
@@ -80,6 +185,23 @@ web_sessions = Table(
     Column("role", String(32), nullable=False),
     Column("token_id", String(32)),  # of the token behind it; null: a token in a file
     Column("token_mark", String(64), nullable=False),  # changes with the token in the file
+    Column("created_at", BigInteger, nullable=False),
+    Column("expires_at", BigInteger, nullable=False),
+)
+
+# Codes of programs that sign in, and what a person says about them.
+device_codes = Table(
+    "device_codes",
+    metadata,
+    Column("id", String(32), primary_key=True),
+    Column("sha256", String(64), nullable=False),
+    Column("user_code", String(16), nullable=False, unique=True),
+    Column("client", String(128), nullable=False),  # what the program says about its machine
+    Column("scopes", String(64), nullable=False),
+    Column("principal", NAME),  # who has answered; null: nobody yet
+    Column("project", NAME),  # the only one in which the token of that person is valid
+    Column("is_allowed", Boolean, nullable=False, server_default=false()),
+    Column("polled_at", BigInteger),
     Column("created_at", BigInteger, nullable=False),
     Column("expires_at", BigInteger, nullable=False),
 )
@@ -98,7 +220,7 @@ agents = Table(
     Column("stopped_at", BigInteger),  # null: it did not sign off after its last registration
     Column("labels", Text, nullable=False, server_default="{}"),  # a JSON object
     Column("version", String(64), nullable=False, server_default=""),
-    Column("joined_at", BigInteger),  # null: it has the token that agents share
+    Column("joined_at", BigInteger),  # null: it belongs to the service's machine
     Column("join_token_id", String(32)),
     Column("instance_sha256", String(64)),  # of a secret of its machine
     Column("sessions", Text, nullable=False, server_default="[]"),  # the latest one comes last
@@ -112,6 +234,34 @@ agents = Table(
     Column("fault_reason", String(64)),  # why it can run no job now; null: it can
     Column("fault_message", Text),
     Column("fault_since", BigInteger),
+)
+
+# Sets of agents, and who may use them; see `agents.pools`.
+pools = Table(
+    "pools",
+    metadata,
+    Column("name", NAME, primary_key=True),
+    Column("description", Text, nullable=False, server_default=""),
+    Column("labels", Text, nullable=False, server_default="{}"),  # a JSON object
+    Column("agents", Text, nullable=False, server_default="[]"),  # a JSON array of names
+    Column("projects", Text),  # a JSON array of names; null: all
+    Column("preemption", String(16), nullable=False, server_default="never"),
+    Column("created_at", BigInteger, nullable=False, server_default="0"),
+    Column("created_by", NAME, nullable=False, server_default=OWNER),
+)
+
+# Agents of pools that run only the jobs of one project for a while; see `agents.reservations`.
+reservations = Table(
+    "reservations",
+    metadata,
+    Column("id", String(32), primary_key=True),
+    Column("pool", NAME, nullable=False),
+    Column("project", NAME, nullable=False),
+    Column("agents", Integer, nullable=False),
+    Column("starts_at", BigInteger, nullable=False),
+    Column("ends_at", BigInteger, nullable=False),
+    Column("created_at", BigInteger, nullable=False),
+    Column("created_by", NAME, nullable=False),
 )
 
 # Tokens with which agents of other machines join.
@@ -169,6 +319,7 @@ jobs = Table(
     Column("ipus", Integer, nullable=False, server_default="0"),  # that it attaches; 0: none
     Column("data_set", String(160)),  # KIND/NAME of files that its agent must have
     Column("requires", Text),  # JSON: requirements that its agent must meet
+    Column("pool", NAME, nullable=False, server_default=DEFAULT_POOL),  # of its agent
     Column("dataset_sha256", String(64), index=True),  # of the uploaded data that it needs
     Column("tags", Text, nullable=False, server_default="[]"),  # a sorted JSON array
     Column("group_name", String(80)),
@@ -180,6 +331,9 @@ jobs = Table(
     Column("finish_reason", String(64)),  # of a job that was asked to finish
     Column("imported_at", BigInteger),  # when it was imported from an archive; null: it ran here
     Column("imported_sha256", String(64)),  # of that archive
+    Column("project", NAME, nullable=False, server_default=DEFAULT_PROJECT),
+    Column("owner", NAME, nullable=False, server_default=OWNER),  # who may change it
+    Column("created_by", NAME, nullable=False, server_default=OWNER),
     Index("ix_jobs_group_name", "group_name"),
     Index("ix_jobs_state_pk", "state", "pk"),
     Index("ix_jobs_state_device_pk", "state", "device", "pk"),
@@ -189,8 +343,17 @@ jobs = Table(
         "state_since",
     ),
     Index("ix_jobs_deadline_at", "deadline_at"),
+    Index("ix_jobs_project_pk", "project", "pk"),
     Index("ix_jobs_created_at", "created_at"),
     sqlite_autoincrement=True,
+)
+
+# In it the first job of each owner is found.
+Index(
+    "ix_jobs_turns",
+    *(jobs.c[name] for name in ("state", "device", "pool", "project", "owner")),
+    jobs.c.priority.desc(),
+    *(jobs.c.queued_at, jobs.c.pk),
 )
 
 # The jobs that a job waits for before it is queued.
@@ -251,6 +414,7 @@ attempts = Table(
     Column("message", Text, nullable=False, default=""),
     Column("summary", Text),
     Column("protocol", Integer, nullable=False, server_default="0"),  # of its agent; 0: unknown
+    Column("preempted_for", String(64)),  # id of the job for which it is to stop
     # Which one renewed the lease last; "": the only one of a database that is not shared.
     Column("replica", String(32), nullable=False, server_default=""),
     UniqueConstraint("job_pk", "number"),
@@ -268,6 +432,19 @@ events = Table(
     Column("kind", String(32), nullable=False),
     Column("body", Text, nullable=False),
     sqlite_with_rowid=False,  # stored in the order in which they are read
+)
+
+# The changes of all jobs in one sequence; see jobs/activity.py.
+activity = Table(
+    "activity",
+    metadata,
+    Column("pk", KEY, primary_key=True),
+    Column("xid", BigInteger, nullable=False),  # the transaction, in PostgreSQL
+    Column("time", BigInteger, nullable=False),
+    Column("job_pk", KEY, nullable=False),  # with `seq` an event, which may have been deleted
+    Column("seq", BigInteger, nullable=False),
+    Index("ix_activity_xid_pk", "xid", "pk"),
+    sqlite_autoincrement=True,
 )
 
 artifacts = Table(
@@ -292,9 +469,13 @@ datasets = Table(
     "datasets",
     metadata,
     Column("pk", KEY, primary_key=True),
-    Column("name", String(128), nullable=False, unique=True),
+    Column("name", String(128), nullable=False),
     Column("last_version", Integer, nullable=False),
     Column("created_at", BigInteger, nullable=False),
+    Column("project", NAME, nullable=False, server_default=DEFAULT_PROJECT),
+    Column("owner", NAME, nullable=False, server_default=OWNER),  # who may change it
+    Column("created_by", NAME, nullable=False, server_default=OWNER),
+    UniqueConstraint("project", "name"),
     sqlite_autoincrement=True,
 )
 
@@ -314,7 +495,7 @@ dataset_versions = Table(
     Column("checked_at", BigInteger),
     Column("checks", Integer, nullable=False, server_default="0"),  # that have begun
     Column("claimed_at", BigInteger),  # when a replica last said that it checks the version
-    Column("token", String(128)),  # that added it; checks take turns by token
+    Column("token", String(128)),  # who added it; checks take turns by person
     UniqueConstraint("dataset_pk", "number"),
     Index("ix_dataset_versions_state", "state", "pk"),
     sqlite_autoincrement=True,
@@ -334,7 +515,8 @@ uploads = Table(
     "uploads",
     metadata,
     Column("id", String(32), primary_key=True),
-    Column("caller", String(128), nullable=False),
+    Column("caller", String(128), nullable=False),  # only this principal may use it
+    Column("project", NAME, nullable=False, server_default=DEFAULT_PROJECT),
     Column("purpose", String(32), nullable=False),
     Column("size", BigInteger, nullable=False),
     Column("sha256", String(64), nullable=False, index=True),
@@ -348,11 +530,15 @@ ops = Table(
     metadata,
     Column("pk", KEY, primary_key=True),
     Column("name", String(64), nullable=False),
-    Column("sha256", String(64), nullable=False, unique=True),  # of the package
+    Column("sha256", String(64), nullable=False),  # of the package
     Column("size", BigInteger, nullable=False),
     Column("manifest", Text, nullable=False),  # op.json
     Column("created_at", BigInteger, nullable=False),
     Column("pushed_by", String(128)),  # name of the token; null: an older version stored it
+    Column("project", NAME, nullable=False, server_default=DEFAULT_PROJECT),
+    Column("owner", NAME, nullable=False, server_default=OWNER),  # who may change it
+    Column("created_by", NAME, nullable=False, server_default=OWNER),
+    UniqueConstraint("sha256", "project"),
     sqlite_autoincrement=True,
 )
 
@@ -425,6 +611,9 @@ sweeps = Table(
     Column("finished_at", BigInteger),
     Column("continued_at", BigInteger),  # when it last continued after its end
     Column("version", BigInteger, nullable=False, server_default="1"),
+    Column("project", NAME, nullable=False, server_default=DEFAULT_PROJECT),
+    Column("owner", NAME, nullable=False, server_default=OWNER),  # who may change it
+    Column("created_by", NAME, nullable=False, server_default=OWNER),
     UniqueConstraint("caller", "key"),
     Index("ix_sweeps_state_pk", "state", "pk"),
     sqlite_autoincrement=True,
@@ -476,4 +665,40 @@ sweep_jobs = Table(
     Column("repeats", Boolean, nullable=False, server_default=false()),  # it runs again, or anew
     Column("replaced_ms", BigInteger, nullable=False, server_default="0"),  # of former jobs
     Index("ix_sweep_jobs_executable", "executable"),
+)
+
+# Receivers of news: their secrets follow from the service's key.
+webhooks = Table(
+    "webhooks",
+    metadata,
+    Column("pk", KEY, primary_key=True),
+    Column("id", String(32), nullable=False, unique=True),
+    Column("name", String(128), nullable=False),
+    Column("url", String(2048), nullable=False),  # also mailto:
+    Column("form", String(16), nullable=False),  # of the message
+    Column("types", Text, nullable=False),  # of news, separated by spaces
+    Column("is_on", Boolean, nullable=False),
+    Column("reason", String(256), nullable=False),  # why it is off
+    Column("created_at", BigInteger, nullable=False),
+    sqlite_autoincrement=True,
+)
+
+# Messages that were sent or wait, written in the transaction of the change that they are about.
+deliveries = Table(
+    "deliveries",
+    metadata,
+    Column("pk", KEY, primary_key=True),
+    Column("id", String(32), nullable=False, unique=True),  # the same at every try
+    Column("webhook_pk", ForeignKey("webhooks.pk"), nullable=False, index=True),
+    Column("kind", String(32), nullable=False),
+    Column("job_id", String(64)),
+    Column("body", Text, nullable=False),
+    Column("state", String(16), nullable=False),  # waiting, delivered or failed
+    Column("tries", Integer, nullable=False, server_default="0"),
+    Column("error", String(256), nullable=False, server_default=""),  # of the latest try
+    Column("created_at", BigInteger, nullable=False),
+    Column("next_at", BigInteger, nullable=False),  # when it is sent
+    Column("ended_at", BigInteger, index=True),
+    Index("ix_deliveries_state_next_at", "state", "next_at"),
+    sqlite_autoincrement=True,
 )

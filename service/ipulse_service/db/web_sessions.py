@@ -8,13 +8,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from sqlalchemy import delete, insert, select
+from sqlalchemy import ColumnElement, delete, insert, or_, select
 
 from ipulse_core.errors import NotAuthenticated
 from ipulse_service.db import tokens as issued
 from ipulse_service.db.engine import Transaction
-from ipulse_service.db.tables import web_sessions
+from ipulse_service.db.tables import OWNER, tokens, web_sessions
 from ipulse_service.db.token_text import TokenText
+from ipulse_service.db.tokens import IssuedToken
 
 Kind = Literal["session", "code"]
 
@@ -42,7 +43,7 @@ class WebSession:
     id: str
     signed_in: SignedIn
     expires_at: int
-    submit_code: bool = False  # as its token
+    token: IssuedToken | None = None  # that is behind it; None: a token in a file
 
 
 def issue(transaction: Transaction, kind: Kind, signed_in: SignedIn) -> tuple[WebSession, str]:
@@ -70,7 +71,7 @@ def find(transaction: Transaction, kind: Kind, text: str) -> WebSession:
             "the token of this session has expired or was revoked: sign in again"
         )
     signed_in = SignedIn(row.name, row.role, row.token_id, row.token_mark)
-    return WebSession(row.id, signed_in, row.expires_at, token is not None and token.submit_code)
+    return WebSession(row.id, signed_in, row.expires_at, token)
 
 
 def is_good(transaction: Transaction, session_id: str) -> bool:
@@ -89,6 +90,42 @@ def end(transaction: Transaction, session_id: str) -> bool:
     """Ends a session at once. Returns whether there was one."""
     statement = delete(web_sessions).where(web_sessions.c.id == session_id)
     return transaction.connection.execute(statement).rowcount == 1
+
+
+@dataclass(frozen=True)
+class ListedSession:
+    """A session without its secret. Times are milliseconds since 1970."""
+
+    id: str
+    created_at: int
+    expires_at: int
+
+
+def of_principal(transaction: Transaction, name: str) -> list[ListedSession]:
+    """Returns the sessions of a person that have not expired, the latest first."""
+    query = select(web_sessions.c.id, web_sessions.c.created_at, web_sessions.c.expires_at)
+    query = query.where(*_of(transaction, name)).order_by(web_sessions.c.created_at.desc())
+    return [ListedSession(*row) for row in transaction.connection.execute(query)]
+
+
+def end_own(transaction: Transaction, name: str, session_id: str | None = None) -> int:
+    """Ends one session of a person, or all of them and unused codes. Returns how many."""
+    own = select(web_sessions.c.id).where(*_of(transaction, name, "session", "code"))
+    statement = delete(web_sessions).where(web_sessions.c.id.in_(own))
+    if session_id is not None:
+        statement = statement.where(web_sessions.c.id == session_id)
+    ended = transaction.connection.execute(statement).rowcount
+    if ended:
+        transaction.audit("session.end", session_id or "all")
+    return ended
+
+
+def _of(transaction: Transaction, name: str, *kinds: Kind) -> list[ColumnElement[bool]]:
+    """Returns the conditions of what a person has: by its tokens, or by that in the file."""
+    of_tokens = web_sessions.c.token_id.in_(select(tokens.c.id).where(tokens.c.principal == name))
+    is_own = or_(of_tokens, web_sessions.c.token_id.is_(None)) if name == OWNER else of_tokens
+    kind = web_sessions.c.kind.in_(kinds or ("session",))
+    return [is_own, kind, web_sessions.c.expires_at > transaction.now]
 
 
 def forget_old(transaction: Transaction) -> None:

@@ -11,7 +11,7 @@ from ipulse_service.agents import registry
 from ipulse_service.agents.known_agent import KnownAgent
 from ipulse_service.db import tokens
 from ipulse_service.jobs import attempts, outbox, store
-from ipulse_service.jobs.queue import claims, order
+from ipulse_service.jobs.queue import claims, fair_share, order
 from ipulse_service.jobs.queue.waiting import QueueView
 from tests.service.db.clock_world import HOUR, STEPS, World
 
@@ -57,10 +57,11 @@ def test_the_order_of_the_queue(world: World, set_clock: Callable[[], None]) -> 
     world.pass_ms(10)
     second = world.submit()
     with world.database.write() as transaction:
-        head = order.head(transaction, ["cpu"], lambda needs: True)
+        standing = fair_share.read(transaction)
+        head = order.head(transaction, ["cpu"], lambda needs: True, standing)
         assert head is not None
         assert head.id == first.id
-        queued = order.entries(transaction)
+        queued = order.in_order(order.entries(transaction), standing)
         assert [entry.pk for entry in queued] == [first.pk, second.pk]
 
 

@@ -26,6 +26,7 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.schema import CreateColumn
 
 from ipulse_core.errors import Unavailable
+from ipulse_service.db import people
 from ipulse_service.db.engine import Database, Transaction
 from ipulse_service.db.tables import metadata
 
@@ -47,7 +48,7 @@ def upgrade(database: Database) -> None:
     """
     with database.migrating() as transaction:
         transaction.lock("migration", patiently=True)  # a large database takes its time
-        present = _revision(transaction)
+        present = revision_of(transaction)
         if present is not None and present > newest():
             raise Unavailable(
                 f"the database belongs to a newer version: it has revision {present}, and this "
@@ -55,7 +56,8 @@ def upgrade(database: Database) -> None:
                 "from before the upgrade"
             )
         if present is None:
-            _create(transaction)
+            create(transaction)
+            people.add_first(transaction)
         elif present != newest():
             try:
                 migrate(transaction)
@@ -89,7 +91,8 @@ def migrate(transaction: Transaction, to: str = "head") -> None:
     command.upgrade(config, to)
 
 
-def _revision(transaction: Transaction) -> str | None:
+def revision_of(transaction: Transaction) -> str | None:
+    """Returns the revision of a database, None if it has no tables of ours."""
     if not inspect(transaction.connection).has_table(_REVISION.name):
         return None
     query = select(_REVISION.c.version_num)
@@ -97,7 +100,8 @@ def _revision(transaction: Transaction) -> str | None:
     return revision
 
 
-def _create(transaction: Transaction) -> None:
+def create(transaction: Transaction) -> None:
+    """Makes the tables of the newest revision in an empty database."""
     # Unchecked: existing tables of these names belong to another application.
     metadata.create_all(transaction.connection, checkfirst=False)
     _REVISION.create(transaction.connection)
