@@ -1,0 +1,1 @@
+"""Backups of a home while its service runs, their restoration, and the move to PostgreSQL."""
