@@ -1,0 +1,1 @@
+"""News of jobs for other programs and people: signed webhooks, chats and mail."""
