@@ -5,17 +5,26 @@ The page sends the code, or the token that a person has pasted, once, as a beare
 
 from __future__ import annotations
 
-from fastapi import APIRouter, Request, Response
+from typing import Annotated
 
+from fastapi import APIRouter, Path, Request, Response
+
+from ipulse_core.errors import NotFound
 from ipulse_service.db import web_sessions
-from ipulse_service.db.engine import rfc3339
+from ipulse_service.db.engine import Transaction, rfc3339
 from ipulse_service.db.web_sessions import SignedIn
-from ipulse_service.http import cookies
+from ipulse_service.http import cookies, problems
 from ipulse_service.http.auth import Tokens, open_to
 from ipulse_service.http.caller import Caller
 from ipulse_service.http.dependencies import CurrentCaller, State
+from ipulse_service.http.page_host import page_url
 from ipulse_service.http.payloads import JSONRoute
-from ipulse_service.http.schemas.sessions import SessionInfo, SignInCode
+from ipulse_service.http.schemas.sessions import (
+    BrowserSession,
+    SessionInfo,
+    SessionList,
+    SignInCode,
+)
 
 router = APIRouter(prefix="/v1", tags=["sessions"], route_class=JSONRoute)
 
@@ -32,18 +41,66 @@ def sign_in(
 ) -> SessionInfo:
     """Trades a one-time code or a token, sent as the bearer token, for a session's cookie."""
     with state.database.write() as transaction:
-        signed_in = _signed_in(caller, state.tokens)
-        if caller.role == "code":
-            assert caller.session_id is not None  # noqa: S101 - every code has an id
-            web_sessions.use_code(transaction, caller.session_id)
+        signed_in = _use_proof(transaction, caller, state.tokens)
         session, text = web_sessions.issue(transaction, "session", signed_in)
+        transaction.audit("session.start", session.id)
     cookies.write(request.scope, response, text, web_sessions.SESSION_SECONDS)
     return SessionInfo(
         name=signed_in.name,
         role=signed_in.role,
         expires_at=rfc3339(session.expires_at),
-        submit_code=caller.submit_code,
+        submit_code=caller.access.submits_code,
     )
+
+
+@router.get("/sessions", summary="List sessions", response_description="The caller's sessions.")
+def list_sessions(state: State, caller: CurrentCaller) -> SessionList:
+    """Returns the sessions of the caller in all browsers, the latest first."""
+    with state.database.read() as transaction:
+        found = web_sessions.of_principal(transaction, caller.access.name)
+    return SessionList(
+        sessions=[
+            BrowserSession(
+                id=each.id,
+                created_at=rfc3339(each.created_at),
+                expires_at=rfc3339(each.expires_at),
+                is_current=each.id == caller.session_id,
+            )
+            for each in found
+        ]
+    )
+
+
+@router.delete(
+    "/sessions",
+    status_code=204,
+    summary="Sign out everywhere",
+    response_description="All sessions of the caller have ended.",
+)
+@open_to("owner", "user", "reader")
+def end_sessions(state: State, caller: CurrentCaller) -> None:
+    """Ends all sessions of the caller at once, and its unused sign-in codes. Tokens stay valid."""
+    with state.database.write() as transaction:
+        web_sessions.end_own(transaction, caller.access.name)
+
+
+@router.delete(
+    "/sessions/{session_id}",
+    status_code=204,
+    summary="End a session",
+    response_description="The session has ended.",
+    responses=problems.documented(404),
+)
+@open_to("owner", "user", "reader")
+def end_session(
+    session_id: Annotated[str, Path(max_length=32, description="The session's id.")],
+    state: State,
+    caller: CurrentCaller,
+) -> None:
+    """Ends one of the caller's sessions at once."""
+    with state.database.write() as transaction:
+        if not web_sessions.end_own(transaction, caller.access.name, session_id):
+            raise NotFound("there is no such session")
 
 
 @router.get("/session", summary="Show who is signed in", response_description="The caller.")
@@ -54,7 +111,7 @@ def get_session(caller: CurrentCaller) -> SessionInfo:
         name=caller.name,
         role=caller.role,
         expires_at=rfc3339(caller.session_ends_at),
-        submit_code=caller.submit_code,
+        submit_code=caller.access.submits_code,
     )
 
 
@@ -79,15 +136,27 @@ def sign_out(state: State, caller: CurrentCaller, request: Request, response: Re
     summary="Create a one-time code",
     response_description="The code is valid for ten minutes.",
 )
-@open_to("owner", "user", "reader")
-def create_sign_in_code(state: State, caller: CurrentCaller) -> SignInCode:
-    """Creates a code that signs one browser in, once, with the caller's role."""
+@open_to("owner", "user", "reader", "code")
+def create_sign_in_code(state: State, caller: CurrentCaller, request: Request) -> SignInCode:
+    """Creates a code that signs one browser in, once, with the caller's role.
+
+    A code that is sent as the bearer token is used up by it.
+    """
     with state.database.write() as transaction:
-        code, text = web_sessions.issue(transaction, "code", _signed_in(caller, state.tokens))
-    return SignInCode(code=text, expires_at=rfc3339(code.expires_at) or "")
+        signed_in = _use_proof(transaction, caller, state.tokens)
+        code, text = web_sessions.issue(transaction, "code", signed_in)
+    return SignInCode(
+        code=text,
+        expires_at=rfc3339(code.expires_at) or "",
+        page_url=page_url(state.page_host, request.headers.get("host", "")),
+    )
 
 
-def _signed_in(caller: Caller, tokens: Tokens) -> SignedIn:
+def _use_proof(transaction: Transaction, caller: Caller, tokens: Tokens) -> SignedIn:
+    """Returns who is signed in by a request, and uses its code up if it was sent with one."""
+    if caller.role == "code":
+        assert caller.session_id is not None  # noqa: S101 - every code has an id
+        web_sessions.use_code(transaction, caller.session_id)
     if caller.signed_in is not None:
         return caller.signed_in
     return SignedIn(caller.name, caller.role, caller.token_id, tokens.mark(caller))

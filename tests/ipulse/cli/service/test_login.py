@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import httpx
 import pytest
 
-from tests.ipulse.cli.conftest import Run
+from tests.ipulse.cli.conftest import Run, started
 from tests.ipulse.live_service import LiveService
 
 
@@ -41,3 +42,21 @@ def test_a_wrong_token_is_not_stored(user: Run, service: LiveService, tmp_path: 
         refused = user("login", service.url, stdin=token + "\n")
         assert (refused.code, refused.out) == (4, ""), refused.err
     assert not (tmp_path / "configuration").exists()
+
+
+def test_a_code_is_confirmed_in_the_page(user: Run, service: LiveService, tmp_path: Path) -> None:
+    configuration = tmp_path / "configuration"
+    places = {"HOME": str(tmp_path), "XDG_CONFIG_HOME": str(configuration)}
+    signing_in = started("login", service.url, "--page", **places)
+    with signing_in:
+        assert signing_in.stderr is not None
+        code = signing_in.stderr.readline().rpartition("code=")[2].strip()
+        headers = {"authorization": f"Bearer {service.token}"}
+        answer = {"user_code": code, "allow": True}
+        path = f"{service.url}/v1/auth/device/answer"
+        httpx.post(path, json=answer, headers=headers).raise_for_status()
+        signing_in.stderr.read()
+    assert signing_in.returncode == 0
+    stored = (configuration / "ipulse" / "login.json").read_text()
+    assert service.token not in stored
+    assert user("list", "--json").code == 0

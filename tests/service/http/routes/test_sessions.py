@@ -52,6 +52,16 @@ def test_a_code_signs_one_browser_in_once(service: InProcess) -> None:
     assert (again.status_code, again.json()["code"]) == (401, "not_authenticated")
 
 
+def test_a_code_is_traded_for_one_other_code(service: InProcess) -> None:
+    first = code(service)
+    with service.client() as nobody:
+        nobody.headers["authorization"] = f"Bearer {first}"
+        second = code(service, nobody)
+        assert nobody.post("/v1/sign-in-codes").status_code == 401
+    assert sign_in(service, first).status_code == 401
+    assert sign_in(service, second).status_code == 201
+
+
 def test_a_code_is_no_token(service: InProcess) -> None:
     with service.client() as nobody:
         headers = {"authorization": f"Bearer {code(service)}"}
@@ -100,7 +110,7 @@ def test_a_session_may_do_what_its_token_may(service: InProcess) -> None:
         assert client.post("/v1/jobs", json=SPEC).status_code == 403
         with browser(service, code(service, client)) as other:
             assert other.get("/v1/session").json()["role"] == "reader"
-    assert sign_in(service, token(service, "worker")["token"]).status_code == 403
+    assert sign_in(service, service.agent_token()).status_code == 403
 
 
 def test_a_session_ends_with_its_token(service: InProcess) -> None:
