@@ -51,6 +51,7 @@ def issue(
     token = StoredJoinToken(new.id, dict(labels), uses, now, now + seconds * 1000)
     row = {**vars(token), "labels": json.dumps(token.labels), "sha256": new.sha256}
     transaction.connection.execute(insert(join_tokens).values(row))
+    transaction.audit("join_token.create", token.id, None, f"uses: {uses}")
     return token, new.text
 
 
@@ -105,6 +106,7 @@ def revoke(transaction: Transaction, token_id: str) -> None:
     statement = delete(join_tokens).where(join_tokens.c.id == token_id)
     if transaction.connection.execute(statement).rowcount != 1:
         raise NotFound("there is no such join token")
+    transaction.audit("join_token.revoke", token_id)
 
 
 def forget_old(transaction: Transaction) -> None:

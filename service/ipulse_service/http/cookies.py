@@ -54,6 +54,31 @@ def write(scope: Scope, response: Response, text: str, seconds: int) -> None:
     )
 
 
+def write_login(scope: Scope, response: Response, text: str, seconds: int) -> None:
+    """Sets the cookie that ties the way back from a provider to this browser."""
+    response.set_cookie(
+        _login_name(scope),
+        text,
+        max_age=seconds if text else 0,
+        path="/",
+        secure=scope["scheme"] == "https",
+        httponly=True,
+        samesite="lax",  # the provider's page sends the browser back
+    )
+
+
+def read_login(scope: Scope) -> str:
+    """Returns the text of that cookie, "" without one."""
+    headers = Headers(scope=scope)
+    name = _login_name(scope)
+    found = (cookie_parser(line).get(name) for line in headers.getlist("cookie"))
+    return next((text for text in found if text), "")
+
+
+def _login_name(scope: Scope) -> str:
+    return "__Host-ipulse-login" if scope["scheme"] == "https" else "ipulse-login"
+
+
 def _name(scope: Scope, headers: Headers) -> str:
     """Returns the cookie's name; cookies ignore ports, and a machine may have several stacks."""
     if scope["scheme"] == "https":

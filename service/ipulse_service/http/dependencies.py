@@ -10,13 +10,11 @@ from typing import Annotated, Any
 from fastapi import Depends, Header, Path, Response
 from pydantic import AfterValidator, BeforeValidator, Field
 from pydantic_core import PydanticCustomError
-from starlette.concurrency import run_in_threadpool
 
 from ipulse_core import messages
 from ipulse_service.agents import versions
 from ipulse_service.http.caller import Caller
 from ipulse_service.http.state import AppState, get_caller, get_state
-from ipulse_service.jobs import leases
 from ipulse_service.jobs.search.values import zone_of
 
 MAX_WAIT_SECONDS = 30  # of most responses that wait for a change
@@ -98,24 +96,7 @@ Fence = Annotated[
 ]
 
 
-async def _attempt_id(
-    attempt_id: Annotated[str, Path(description="The attempt's id.")],
-    state: State,
-    caller: CurrentCaller,
-) -> str:
-    """Returns an attempt's id. Raises NotPermitted if it is of another agent than the token."""
-    if caller.agent is not None:
-        owner = await run_in_threadpool(_agent_of, state, attempt_id)
-        caller.check_agent(caller.agent if owner is None else owner)
-    return attempt_id
-
-
-def _agent_of(state: AppState, attempt_id: str) -> str | None:
-    with state.database.read() as transaction:
-        return leases.agent_of(transaction, attempt_id)
-
-
-AttemptId = Annotated[str, Depends(_attempt_id)]
+AttemptId = Annotated[str, Path(description="The attempt's id.")]
 AgentSession = Annotated[
     str,
     Header(

@@ -29,7 +29,9 @@ def test_a_token_from_its_making_to_its_end(service: LiveService, offline: Run) 
 
     coder = allowed.json["about"]["id"]
     taken = offline("token", "edit", coder, "--no-submit-code", "--json", **address)
-    assert taken.json == {**allowed.json["about"], "submit_code": False}
+    assert allowed.json["about"]["scopes"] == ["read", "submit", "code"]
+    without = {"submit_code": False, "scopes": ["read", "submit"]}
+    assert taken.json == {**allowed.json["about"], **without}
     assert offline("token", "edit", coder, **address).code == 2  # what shall change?
     assert offline("token", "edit", about["id"], "--submit-code", **address).code == 2
 

@@ -32,12 +32,13 @@ class Activity extends LitElement {
     const phase = phaseOf(job.state);
     const said = store?.progress;
     if (!phase || said?.phase !== phase || (phase === "run" && job.progress)) return nothing;
-    // an estimate that has passed says nothing
-    const left = said.remaining_seconds ? said.remaining_seconds - (Date.now() - Date.parse(said.time)) / 1000 : 0;
+    const left = said.remaining_seconds
+      ? said.remaining_seconds - (Date.now() - Date.parse(said.time)) / 1000
+      : undefined;
     return [
       said.message,
       said.steps_total && `${said.steps_done} of ${said.steps_total} done`,
-      left > 0 && `about ${duration(left)} left`,
+      left !== undefined && (left >= 0.05 ? `about ${duration(left)} left` : "longer than expected"),
       `for ${since(said.time)}`,
     ]
       .filter(Boolean)

@@ -10,11 +10,7 @@ import { icon } from "../../parts/icon.js";
 import { empty } from "../../parts/states.js";
 import { toast } from "../../parts/toast.js";
 
-const ROLES = {
-  reader: "reads jobs and results",
-  user: "also submits, stops and deletes jobs",
-  worker: "runs jobs on a machine",
-};
+const ROLES = { reader: "reads jobs and results", user: "also submits jobs, and changes its own" };
 const DAY = 86_400;
 const LIVES = [
   [1, "1 day"],
@@ -107,12 +103,12 @@ class TokensView extends View {
     }
     return html`<div class="head"><h1>Tokens</h1><div class="buttons">${button}</div></div>
       <div class="grid-box" tabindex="0" role="region" aria-label="Tokens"><table class="grid"><caption>Access tokens</caption>
-        <thead><tr><th scope="col">Name</th><th scope="col">Role</th><th scope="col">Created</th><th scope="col">Expires</th><th scope="col"><span class="visually-hidden">Actions</span></th></tr></thead>
+        <thead><tr><th scope="col">Name</th><th scope="col">User</th><th scope="col">Role</th><th scope="col">Last used</th><th scope="col">Expires</th><th scope="col"><span class="visually-hidden">Actions</span></th></tr></thead>
         <tbody>${repeat(
           tokens,
           (token) => token.id,
           (token) => html`<tr>
-          <th scope="row">${token.name} <span class="soft small id">${token.id.slice(0, 6)}</span></th><td data-label="Role">${token.role}${token.submit_code ? html` <span class="soft small">submits code</span>` : ""}</td><td data-label="Created">${ago(token.created_at)}</td>
+          <th scope="row">${token.name} <span class="soft small id">${token.id.slice(0, 6)}</span></th><td data-label="User">${token.user ?? ""}</td><td data-label="Role">${token.role}${token.submit_code ? html` <span class="soft small">submits code</span>` : ""}</td><td data-label="Last used">${token.last_used_at ? ago(token.last_used_at) : "never"}</td>
           <td data-label="Expires">${isOld(token) ? badge("expired", "cancelled") : ago(token.expires_at)}</td>
           <td class="number"><button type="button" aria-label="Revoke ${token.name}" @click=${() => this.revoke(token)}>Revoke</button></td></tr>`,
         )}</tbody></table></div>`;
