@@ -57,11 +57,13 @@ def begin(transaction: Transaction, name: str, seconds: int | None) -> None:
     until = None if seconds is None else transaction.now + seconds * 1000
     began = func.coalesce(agents.c.draining_at, transaction.now)
     _change(transaction, name, draining_at=began, drain_until=until)
+    transaction.audit("agent.drain", name)
 
 
 def end(transaction: Transaction, name: str) -> None:
     """Ends a drain: the agent may claim jobs again. Raises NoSuchAgent."""
     _change(transaction, name, draining_at=None, drain_until=None)
+    transaction.audit("agent.resume", name)
 
 
 def _change(transaction: Transaction, name: str, **columns: Any) -> None:

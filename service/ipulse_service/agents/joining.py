@@ -21,7 +21,7 @@ TOKEN_SECONDS = 86_400  # the life of an agent's own token
 
 
 class AgentPresent(Conflict):
-    """The agent has the token that agents share, so that it would register again: stop it first."""
+    """The agent belongs to this machine, so that it would register again: stop it first."""
 
     code = "agent_present"
 
@@ -62,6 +62,10 @@ def join(
     former = transaction.connection.execute(
         select(agents).where(agents.c.name == name)
     ).one_or_none()
+    if former is not None and former.joined_at is None:
+        raise AgentNameInUse(
+            f"an agent of the service's own machine is called {name}: choose another --name"
+        )
     is_same = former is not None and hmac.compare_digest(former.instance_sha256 or "", digest)
     is_off = former is None or (replace and former.stopped_at is not None)
     was_seen = former is not None and former.seen_at > transaction.now - PRESENT_MS
@@ -136,6 +140,7 @@ def remove(transaction: Transaction, name: str) -> None:
     if agent.joined_at is None and agent.is_present(transaction.now):
         raise AgentPresent()
     leave(transaction, name)
+    transaction.audit("agent.remove", name)
 
 
 def _remove_former(transaction: Transaction, name: str, instance_sha256: str) -> None:

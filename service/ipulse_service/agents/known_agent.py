@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from ipulse_core.capabilities import SANDBOX, TOTALS, Capability, is_more
+from ipulse_core.capabilities import IPU_TENSORFLOW, SANDBOX, TOTALS, Capability, is_more
+from ipulse_core.limits import DEFAULT_POOL
 from ipulse_core.spec.neuron_packages import PackageDescription
 from ipulse_core.worker_faults import WorkerFault
 from ipulse_service.agents.needs import Needs
@@ -38,7 +39,8 @@ class KnownAgent:
     fault_since: int | None = None
     neuron_packages: tuple[PackageDescription, ...] = ()  # that the service signed off
     labels: Mapping[str, str] = field(default_factory=dict)
-    joined_at: int | None = None  # None: it has the token that agents share
+    pool: str = DEFAULT_POOL  # in which it is
+    joined_at: int | None = None  # None: it belongs to the service's machine
     draining_at: int | None = None  # it takes no more jobs since then
     drain_until: int | None = None  # then it gives back a job that it still holds
 
@@ -57,6 +59,10 @@ class KnownAgent:
     def is_present(self, now: int) -> bool:
         """Returns whether it registered lately and has not stopped since then."""
         return not self.has_stopped and self.seen_at > now - PRESENT_MS
+
+    def has_device(self, needs: Needs) -> bool:
+        """Returns whether it is in the pool of a job and has such a device."""
+        return needs.pool == self.pool and needs.device in self.device_kinds
 
     def has_ipus(self, needs: Needs) -> bool:
         """Returns whether it has enough IPUs; one that did not say how many may have enough."""
@@ -80,10 +86,10 @@ class KnownAgent:
     def may_have(self, name: str) -> bool:
         """Returns whether it has a capability.
 
-        An agent of an older version that does not say may have it, but for a sandbox: its users
-        would trust it with code of others.
+        An agent of an older version that does not say may have it, but for a sandbox, because its
+        users would trust it with code of others, and for scripts, which it does not know.
         """
-        return bool(self.capabilities.get(name, name != SANDBOX))
+        return bool(self.capabilities.get(name, name not in (SANDBOX, IPU_TENSORFLOW)))
 
     def has_packages(self, needs: Needs) -> bool:
         """Returns whether it has each package of neurons that the job needs."""
@@ -110,7 +116,7 @@ class KnownAgent:
 
         Software that it lacks may come: agents look for it again, and a user may install it.
         """
-        has_device = needs.device in self.device_kinds and self.has_ipus(needs)
+        has_device = self.has_device(needs) and self.has_ipus(needs)
         return has_device and self.has_labels(needs) and self.has_data(needs)
 
     def can_run(self, needs: Needs) -> bool:

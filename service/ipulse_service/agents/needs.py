@@ -1,4 +1,4 @@
-"""The needs of a job: a kind of device, a number of IPUs, a data set, and its requirements."""
+"""The needs of a job: a kind of device, IPUs, a data set, its requirements, and a pool."""
 
 from __future__ import annotations
 
@@ -8,10 +8,28 @@ from dataclasses import asdict, dataclass, field
 from functools import lru_cache
 from typing import NamedTuple
 
-from ipulse.spec import AnySpec, DigitsData, ExperimentSpec, NpzData, PoplarProgramSpec, Recording
+from ipulse.spec import (
+    AnySpec,
+    CodeSpec,
+    DigitsData,
+    ExperimentSpec,
+    NpzData,
+    Recording,
+    ScriptSpec,
+)
 from ipulse_core import strict_json
-from ipulse_core.capabilities import COMPILER, H5PY, KERNELS, NIR, SANDBOX, SCIKIT_LEARN
+from ipulse_core.capabilities import (
+    COMPILER,
+    H5PY,
+    IPU_TENSORFLOW,
+    KERNELS,
+    NIR,
+    SANDBOX,
+    SCIKIT_LEARN,
+)
 from ipulse_core.data_sets import key_of
+from ipulse_core.limits import DEFAULT_POOL
+from ipulse_core.registry.kinds import DEVICES
 from ipulse_core.spec.custom_ops import op_layers
 from ipulse_core.spec.kind_fields import field_of
 from ipulse_core.spec.neuron_packages import package_names
@@ -62,6 +80,7 @@ class Needs(NamedTuple):
     data_set: str | None = None  # KIND/NAME of files in the agent's data directory
     starts: bool = False  # from a stored file: of another job, an upload or a package
     requires: str | None = None  # its requirements as JSON
+    pool: str = DEFAULT_POOL  # in which its agent is
 
     @property
     def requirements(self) -> Requirements:
@@ -78,9 +97,9 @@ class Needs(NamedTuple):
         """Returns the needs of a spec."""
         labels = dict(spec.device.where or {})
         software = tuple(sorted(set(_software(spec))))
-        if isinstance(spec, PoplarProgramSpec):
+        if isinstance(spec, CodeSpec):
             requires = Requirements(labels=labels, software=software).to_text()
-            return cls(spec.device.kind, spec.device.ipus, requires=requires)
+            return cls(spec.device.kind, spec.device.ipus, requires=requires, pool=spec.device.pool)
         device, data = spec.device, spec.data
         ipus = 0
         if device.kind != "cpu" and device.connection_type not in _ONLY_COMPILES:
@@ -90,19 +109,21 @@ class Needs(NamedTuple):
             data_set = key_of(data.kind, data.name)
         packages = tuple(sorted(package_names(spec.network)))
         requirements = Requirements(labels=labels, software=software, neuron_packages=packages)
-        return cls(device.kind, ipus, data_set, requires=requirements.to_text())
+        return cls(device.kind, ipus, data_set, requires=requirements.to_text(), pool=device.pool)
 
 
 def _software(spec: AnySpec) -> Iterator[str]:
     """Yields the software of a worker that a spec needs."""
-    if not isinstance(spec, ExperimentSpec):  # a program
+    if not isinstance(spec, ExperimentSpec):  # code of a user
         yield from (COMPILER, SANDBOX)
+        if isinstance(spec, ScriptSpec):
+            yield from (IPU_TENSORFLOW, *spec.requirements)
         return
     kinds = {layer.kind for layer in spec.network.layers}
     has_equations = any(field_of(layer, "neuron") is not None for layer in spec.network.layers)
     if op_layers(spec.network):
         yield from (COMPILER, SANDBOX)
-    if spec.device.kind != "cpu" or has_equations or kinds & {"equations", "package"}:
+    if DEVICES[spec.device.kind].has_tiles or has_equations or kinds & {"equations", "package"}:
         yield COMPILER
     else:
         yield KERNELS

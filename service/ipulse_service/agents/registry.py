@@ -12,6 +12,7 @@ from ipulse_core.errors import NotFound
 from ipulse_core.spec.neuron_packages import PackageDescription
 from ipulse_core.states import Reason
 from ipulse_core.worker_faults import WorkerFault
+from ipulse_service.agents import pools
 from ipulse_service.agents.known_agent import KnownAgent, names
 from ipulse_service.db.engine import Transaction
 from ipulse_service.db.tables import agents
@@ -78,8 +79,8 @@ def sign_off(transaction: Transaction, name: str) -> None:
 def _forget_replaced(transaction: Transaction, agent: KnownAgent) -> None:
     """Deletes absent agents that this one replaces: of its host, without a token of their own.
 
-    The name of such an agent contains its process id, so it does not come back. One that drains is
-    kept: its host may be in maintenance.
+    One that was started by hand has another name after each start, so it does not come back. One
+    that drains is kept: its host may be in maintenance.
     """
     if not agent.host:
         return
@@ -90,7 +91,7 @@ def _forget_replaced(transaction: Transaction, agent: KnownAgent) -> None:
         agents.c.draining_at.is_(None),
     )
     for row in transaction.connection.execute(query).all():
-        former = _agent(row)
+        former = _agent(transaction, row)
         kinds = set(former.device_kinds)
         if not former.is_present(transaction.now) and kinds <= set(agent.device_kinds):
             statement = delete(agents).where(
@@ -111,7 +112,7 @@ def forget_silent(transaction: Transaction) -> None:
 def find(transaction: Transaction, name: str) -> KnownAgent | None:
     """Returns the agent of a name, None if it has never registered."""
     row = transaction.connection.execute(_BY_NAME, {"of_name": name}).one_or_none()
-    return None if row is None else _agent(row)
+    return None if row is None else _agent(transaction, row)
 
 
 def get(transaction: Transaction, name: str) -> KnownAgent:
@@ -125,7 +126,7 @@ def get(transaction: Transaction, name: str) -> KnownAgent:
 def known(transaction: Transaction) -> list[KnownAgent]:
     """Returns the agents that have joined or registered in the last week, by name."""
     rows = transaction.connection.execute(_KNOWN, {"since": transaction.now - KNOWN_MS})
-    return [_agent(row) for row in rows]
+    return [_agent(transaction, row) for row in rows]
 
 
 def holders(transaction: Transaction) -> dict[str, list[str]]:
@@ -147,7 +148,8 @@ def _capabilities(agent: KnownAgent) -> str:
     return strict_json.dumps(found)
 
 
-def _agent(row: Row[Any]) -> KnownAgent:
+def _agent(transaction: Transaction, row: Row[Any]) -> KnownAgent:
+    labels = json.loads(row.labels)
     known = json.loads(row.capabilities)
     fault = None
     if row.fault_reason is not None:
@@ -170,7 +172,8 @@ def _agent(row: Row[Any]) -> KnownAgent:
         fault=fault,
         fault_since=row.fault_since,
         neuron_packages=tuple(map(PackageDescription.from_json, known.get("neuron_packages", ()))),
-        labels=json.loads(row.labels),
+        labels=labels,
+        pool=pools.pool_of(transaction, row.name, labels),
         joined_at=row.joined_at,
         draining_at=row.draining_at,
         drain_until=row.drain_until,

@@ -22,6 +22,7 @@ _HELD = (
         attempts.c.started_at,
         jobs.c.device,
         jobs.c.id.label("job_id"),
+        jobs.c.project,
     )
     .join(jobs, jobs.c.pk == attempts.c.job_pk)
     .where(attempts.c.finished_at.is_(None))
@@ -30,10 +31,13 @@ _HELD = (
 
 @dataclass(frozen=True)
 class Holding:
-    """A job that an agent holds, and since when, in milliseconds since 1970."""
+    """A job that an agent holds, and since when, in milliseconds since 1970.
 
-    job_id: str
-    attempt_id: str
+    The ids are None for a job that the caller may not read.
+    """
+
+    job_id: str | None
+    attempt_id: str | None
     device: str
     since: int
 
@@ -99,10 +103,12 @@ def one(transaction: Transaction, name: str) -> ListedAgent:
 
 
 def _listed(transaction: Transaction, agents: list[KnownAgent]) -> list[ListedAgent]:
-    held = {
-        row.agent: Holding(row.job_id, row.id, row.device, row.started_at)
-        for row in transaction.connection.execute(_HELD)
-    }
+    held = {}
+    for row in transaction.connection.execute(_HELD):
+        sees = transaction.access.sees(row.project)
+        held[row.agent] = Holding(
+            row.job_id if sees else None, row.id if sees else None, row.device, row.started_at
+        )
     return [
         ListedAgent(agent, agent.is_present(transaction.now), held.get(agent.name))
         for agent in agents
