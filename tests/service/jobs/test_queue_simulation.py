@@ -16,7 +16,7 @@ from ipulse_service.agents.needs import Needs
 from ipulse_service.db import migrations, tables
 from ipulse_service.db.engine import Database
 from ipulse_service.jobs import attempts, store
-from ipulse_service.jobs.queue import claims, order
+from ipulse_service.jobs.queue import claims, fair_share, order
 from ipulse_service.jobs.queue import waiting as waiting_module
 from ipulse_service.jobs.queue.durations import FEWEST
 from ipulse_service.jobs.queue.simulation import Place, simulate
@@ -102,7 +102,8 @@ def test_jobs_start_in_order_and_when_that_was_said(world: World, fleet_number: 
         # If several are free, those that take fewer jobs begin, as documented.
         for agent in list(free):
             with world.read() as transaction:
-                queued = order.entries(transaction)
+                standing = fair_share.read(transaction)
+                queued = order.in_order(order.entries(transaction), standing)
             claim = world.claim(agent)
             could = [entry.pk for entry in queued if agent.can_run(entry.needs)]
             if claim is None:

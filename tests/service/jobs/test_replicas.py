@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 from sqlalchemy import select, update
 
 from ipulse.stack.redis_server import RedisServer
 from ipulse_service.db import tables
-from ipulse_service.jobs import attempts, leases, losses, outbox
-from ipulse_service.jobs.queue import claims, order
+from ipulse_service.db.engine import Transaction
+from ipulse_service.jobs import attempts, leases, losses, outbox, store
+from ipulse_service.jobs.queue import claims, fair_share, order
 from ipulse_service.sweeps import store as sweep_store
 from tests.service.agents import Attempt
 from tests.service.conditions import eventually
@@ -71,11 +73,54 @@ def test_two_claims_that_name_each_others_job_do_not_wait(
     for _ in range(2):
         one.submit()
     with one.database.write() as holding, other.database.write() as claiming:
-        first = order.head(holding, ["cpu"], lambda needs: True)
+        first = order.head(holding, ["cpu"], lambda needs: True, fair_share.read(holding))
         assert first is not None
         second = claims.claim(claiming, first.id, "agent", ["cpu"], 60.0).job
         assert second.id != first.id
         outbox.add(holding, second)
+
+
+def change_row(replica: InProcess, job_id: str, **values: Any) -> None:
+    with replica.database.write() as transaction:
+        this = update(tables.jobs).where(tables.jobs.c.id == job_id)
+        transaction.connection.execute(this.values(values))
+
+
+def test_a_claim_passes_over_a_locked_job_behind_one_that_does_not_fit(
+    replicas: tuple[InProcess, InProcess],
+) -> None:
+    one, other = replicas
+    unfit, locked, free = [one.submit()["id"] for _ in range(3)]
+    for priority, job_id in zip((100, 99, 98), (unfit, locked, free), strict=True):
+        change_row(one, job_id, priority=priority)
+    change_row(one, unfit, data_set="npz/elsewhere")
+
+    def head(transaction: Transaction) -> str:
+        standing = fair_share.read(transaction)
+        job = order.head(transaction, ["cpu"], lambda needs: needs.data_set is None, standing)
+        assert job is not None
+        return job.id
+
+    def next_job() -> str:
+        with other.database.write() as transaction:
+            return head(transaction)
+
+    with ThreadPoolExecutor(1) as beside, one.database.write() as holding:
+        assert head(holding) == locked
+        assert beside.submit(next_job).result(timeout=10) == free
+    for job_id in (unfit, locked, free):
+        one.user.post(f"/v1/jobs/{job_id}/cancel")
+
+
+def test_a_claim_of_a_locked_job_is_refused_at_once(replicas: tuple[InProcess, InProcess]) -> None:
+    one, other = replicas
+    job_id = one.submit()["id"]
+    change_row(one, job_id, device="ipu")  # no other job is queued for this kind
+    with ThreadPoolExecutor(1) as beside, one.database.write() as holding:
+        store.get(holding, job_id)
+        answer = beside.submit(other.claim, job_id, kinds=("ipu",)).result(timeout=10)
+    assert (answer.status_code, answer.json()["code"]) == (409, "not_claimable")
+    one.user.post(f"/v1/jobs/{job_id}/cancel")
 
 
 def test_one_key_at_two_replicas_makes_one_job(replicas: tuple[InProcess, InProcess]) -> None:

@@ -6,8 +6,9 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from ipulse_core.capabilities import FIXES, TEXTS, UNITS
 from ipulse_core.errors import InvalidInput, Problem
+from ipulse_core.limits import DEFAULT_POOL
 from ipulse_core.spec.neuron_packages import VARIABLE
-from ipulse_service.agents import registry
+from ipulse_service.agents import pools, registry
 from ipulse_service.agents.known_agent import KnownAgent
 from ipulse_service.agents.needs import Needs
 from ipulse_service.db.engine import Transaction
@@ -27,17 +28,24 @@ class NoMatchingAgent(InvalidInput):
     code = "no_matching_agent"
 
 
-def check(transaction: Transaction, needs: Needs) -> None:
+def check(transaction: Transaction, needs: Needs, project: str) -> None:
     """Raises NoSuchDevice or NoMatchingAgent if agents are known and none can run the job.
+
+    Raises PoolNotAllowed if jobs of the project may not run in its pool.
 
     While none has ever registered, a job may wait for the first. Absent agents count for a week,
     and those that have joined until they are removed, because they may come back; but not on a host
     where others are present: those have taken over. While all agents with the device are absent,
     only its kind is checked, because they may come back with more.
     """
+    if (needs, project) in transaction.admitted:
+        return
+    pools.check_use(transaction, needs.pool, project)
     now = transaction.now
-    known = without_replaced(registry.known(transaction), now)
+    registered = without_replaced(registry.known(transaction), now)
+    known = [agent for agent in registered if agent.pool == needs.pool]
     if not known or any(agent.can_run(needs) for agent in known):
+        transaction.admitted.add((needs, project))
         return
     with_device = [agent for agent in known if needs.device in agent.device_kinds]
     if not with_device or any(agent.is_present(now) for agent in with_device):
@@ -55,7 +63,7 @@ def misfit(known: Collection[KnownAgent], needs: Needs) -> InvalidInput:
     with_device = [agent for agent in known if needs.device in agent.device_kinds]
     if not with_device:
         kinds = sorted({kind for agent in known for kind in agent.device_kinds})
-        detail = f"the agents of this service have {', '.join(kinds)}; got {needs.device}"
+        detail = f"the agents of {_of_pool(needs)} have {', '.join(kinds)}; got {needs.device}"
         return NoSuchDevice([Problem("/device/kind", "no_such_device", detail)])
     problems = []
     if not any(agent.has_ipus(needs) for agent in with_device):
@@ -72,6 +80,10 @@ def misfit(known: Collection[KnownAgent], needs: Needs) -> InvalidInput:
     if not any(agent.has_more(needs) for agent in with_device):
         problems.append(_too_little(with_device, needs))
     return NoMatchingAgent(problems or [_no_such_combination(with_device, needs)])
+
+
+def _of_pool(needs: Needs) -> str:
+    return "this service" if needs.pool == DEFAULT_POOL else f"the pool {needs.pool}"
 
 
 def _no_such_combination(with_device: Sequence[KnownAgent], needs: Needs) -> Problem:

@@ -7,14 +7,15 @@ from dataclasses import dataclass, replace
 
 from ipulse_core.errors import Conflict
 from ipulse_core.states import JobState
-from ipulse_service.agents import registry
+from ipulse_service.agents import pools, registry
 from ipulse_service.agents.known_agent import KnownAgent
 from ipulse_service.agents.needs import Needs
 from ipulse_service.db.engine import Transaction
 from ipulse_service.jobs import leases, outbox, store, transitions
 from ipulse_service.jobs.job import JobRow
 from ipulse_service.jobs.leases import AttemptRow
-from ipulse_service.jobs.queue import order
+from ipulse_service.jobs.queue import fair_share, order
+from ipulse_service.jobs.queue import room as rooms
 
 START_PROTOCOL = 7  # agents from this protocol on start from a stored file
 
@@ -53,7 +54,9 @@ def claim(
         repeated = _repeated(transaction, agent, fence, lease_seconds)
         if repeated is not None:
             return repeated
-    known = registry.find(transaction, agent) or KnownAgent(agent, ())
+    known = registry.find(transaction, agent)
+    if known is None:
+        known = KnownAgent(agent, (), pool=pools.pool_of(transaction, agent, {}))
     has_what_it_needs = replace(known, device_kinds=tuple(device_kinds)).can_run
 
     def can_run(needs: Needs) -> bool:
@@ -64,8 +67,13 @@ def claim(
         raise NotClaimable(f"the job is {named.state.value}")
     if named and named.device not in device_kinds:
         raise NotClaimable(f"the job needs a device of the kind {named.device}")
-    job = order.head(transaction, device_kinds, can_run)
-    if job is None and named:
+    standing = fair_share.read(transaction)
+    if fair_share.has_limits(standing):
+        transaction.lock("device-quotas")  # so that two claims do not take the last device
+        standing = fair_share.read(transaction)
+    room = rooms.of_agent(transaction, standing, known)
+    job = order.head(transaction, device_kinds, can_run, standing, room)
+    if job is None and named and not (standing.obstacle(named) or room.obstacle(named)):
         job = _named(transaction, named, can_run)
     if job is None:
         raise NotClaimable("no job is queued that this agent can run")

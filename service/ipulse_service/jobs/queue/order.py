@@ -1,10 +1,10 @@
-"""The order of the queue, and the jobs that are due or past their deadline."""
+"""Reads the queue: the job that a claim takes, and the jobs that are due or past their deadline."""
 
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Collection
-from typing import NamedTuple
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from typing import Any
 
 from sqlalchemy import Select, bindparam, func, select
 
@@ -14,100 +14,207 @@ from ipulse_service.db.engine import Transaction
 from ipulse_service.db.tables import jobs
 from ipulse_service.jobs import store
 from ipulse_service.jobs.job import COLUMNS, JobRow
+from ipulse_service.jobs.queue.fair_share import QueuedJob, Standing
+from ipulse_service.jobs.queue.room import ANYWHERE, Room
 
-TRIES = 8  # entries of one kind that a claim tries to lock, while others are locked
+TRIES = 8  # entries of one owner that a claim tries to lock, while others are locked
+SEARCHED, DEPTH = 10, 100  # owners, and their first jobs, among which one may go ahead of others
 
-_QUEUED = (jobs.c.state == JobState.QUEUED.value, jobs.c.device == bindparam("of_kind"))
-_FIRST = (
+_QUEUED = (
+    jobs.c.state == JobState.QUEUED.value,
+    jobs.c.device == bindparam("of_kind"),
+    jobs.c.pool == bindparam("of_pool"),
+)
+_OF_ACCOUNT = (
     *_QUEUED,
-    # Two index look-ups; sorting by both columns would read the whole queue.
-    jobs.c.priority == select(func.max(jobs.c.priority)).where(*_QUEUED).scalar_subquery(),
+    jobs.c.project == bindparam("of_project"),
+    jobs.c.owner == bindparam("of_owner"),
 )
+_COLUMNS = ("priority", "queued_at", "pk", "device", "ipus", "data_set")
 _ENTRY = (
-    *(jobs.c[name] for name in ("priority", "queued_at", "pk", "device", "ipus", "data_set")),
+    *(jobs.c[name] for name in _COLUMNS),
     jobs.c.start_from.is_not(None),
-    jobs.c.requires,
-    jobs.c.state_since,
+    *(jobs.c[name] for name in ("requires", "pool", "state_since")),
+    *(jobs.c[name] for name in ("project", "owner", "run_seconds")),
 )
+
+
+def _place(table: Any) -> tuple[Any, ...]:
+    """Returns the order of jobs of one owner."""
+    return table.c.priority.desc(), table.c.queued_at, table.c.pk
+
+
+def _first_jobs() -> Select[Any]:
+    """Returns the query of the first job of each owner in each project: one seek for each.
+
+    It is that of a pool and a kind of device.
+    """
+    turns = (jobs.c.project, jobs.c.owner, *_place(jobs))
+    first = select(jobs.c.pk).where(*_QUEUED).order_by(*turns).limit(1).scalar_subquery()
+    found = select(first.label("pk")).cte("found", recursive=True)
+    former, later = jobs.alias("former"), jobs.alias("later")
+    turns_later = (later.c.project, later.c.owner, *_place(later))
+    is_queued = (
+        later.c.state == JobState.QUEUED.value,
+        later.c.device == bindparam("of_kind"),
+        later.c.pool == bindparam("of_pool"),
+    )
+    # Two seeks: SQLite uses the first column alone of a comparison of both.
+    same_project = (later.c.project == former.c.project, later.c.owner > former.c.owner)
+    following = func.coalesce(
+        *(
+            select(later.c.pk)
+            .where(*is_queued, *condition)
+            .order_by(*turns_later)
+            .limit(1)
+            .correlate(former)
+            .scalar_subquery()
+            for condition in (same_project, (later.c.project > former.c.project,))
+        )
+    )
+    found = found.union_all(select(following).join_from(found, former, former.c.pk == found.c.pk))
+    return select(*_ENTRY).join(found, found.c.pk == jobs.c.pk)
+
+
 # Built once: building a statement takes SQLAlchemy longer than the database takes to run it.
-_PEEK = select(*_ENTRY).where(*_FIRST).order_by(jobs.c.queued_at, jobs.c.pk).limit(1)
+_FIRST_JOBS = _first_jobs()
 _HEAD = (
     select(*COLUMNS)
-    .where(*_FIRST)
-    .order_by(jobs.c.queued_at, jobs.c.pk)
+    .where(*_OF_ACCOUNT)
+    .order_by(*_place(jobs))
     .limit(1)
     .with_for_update(skip_locked=True, key_share=True)
 )
-_ALL_OF_KIND = select(*_ENTRY).where(*_QUEUED)
+_ALL_OF_ACCOUNT = select(*_ENTRY).where(*_OF_ACCOUNT)
+_FIRST = (
+    select(jobs.c.pk)
+    .where(*_OF_ACCOUNT)
+    .order_by(*_place(jobs))
+    .limit(bindparam("depth"))
+    .subquery("first")
+)
+_SMALL_OF_ACCOUNT = (
+    select(*_ENTRY)
+    .join(_FIRST, _FIRST.c.pk == jobs.c.pk)
+    .where(jobs.c.ipus <= bindparam("most_ipus"))
+)
 _ALL = select(*_ENTRY).where(jobs.c.state == JobState.QUEUED.value)
 
 
-class QueuedJob(NamedTuple):
-    """A queued job: what its place depends on, and what it needs."""
-
-    priority: int
-    queued_at: int
-    pk: int
-    device: str
-    ipus: int
-    data_set: str | None
-    starts: bool
-    requires: str | None
-    state_since: int
-
-    @property
-    def needs(self) -> Needs:
-        """The needs of the job."""
-        return Needs(self.device, self.ipus, self.data_set, self.starts, self.requires)
-
-    @property
-    def place(self) -> tuple[int, int, int]:
-        """The key of the one order of all queued jobs; a smaller one comes first."""
-        return (-self.priority, self.queued_at, self.pk)
-
-
 def entries(transaction: Transaction) -> list[QueuedJob]:
-    """Returns the whole queue in order: by priority, then by the time of the submission.
+    """Returns the queued jobs, in no order."""
+    return [QueuedJob._make(row) for row in transaction.connection.execute(_ALL)]
+
+
+def in_order(entries: Iterable[QueuedJob], standing: Standing) -> list[QueuedJob]:
+    """Returns queued jobs in the order in which claims take them; see `fair_share`.
 
     A job whose attempt was lost keeps its place.
     """
-    rows = transaction.connection.execute(_ALL)
-    return sorted(map(QueuedJob._make, rows), key=lambda entry: entry.place)
+    return [*standing.in_order(entries)]
 
 
 def head(
-    transaction: Transaction, kinds: Collection[str], fits: Callable[[Needs], bool]
+    transaction: Transaction,
+    kinds: Collection[str],
+    fits: Callable[[Needs], bool],
+    standing: Standing,
+    room: Room = ANYWHERE,
 ) -> JobRow | None:
     """Returns the first queued job of these kinds of devices that fits an agent, locked.
 
-    A job that another transaction has locked is skipped, and so is one that does not fit.
+    It is one of the agent's pool. A job that another transaction has locked is skipped, and so is
+    one that does not fit, for which there is no room, or that a quota does not allow.
     """
-    waiting = [(kind, entry) for kind in kinds if (entry := _first(transaction, kind))]
-    unfit = [kind for kind, entry in waiting if not fits(entry.needs)]
-    found: list[QueuedJob] = [entry for kind, entry in waiting if kind not in unfit]
-    for kind in unfit:  # rare, so that it may read the queue of the kind
-        rows = transaction.connection.execute(_ALL_OF_KIND, {"of_kind": kind})
-        fitting = (entry for entry in map(QueuedJob._make, rows) if fits(entry.needs))
-        found += heapq.nsmallest(TRIES, fitting, key=lambda entry: entry.place)
-    for entry in sorted(found, key=lambda entry: entry.place):
-        row = _lock(transaction, entry, entry.device in unfit)
-        if row is not None and fits(row.needs):
-            return row
+    with transaction.without_sorting():
+        return _head(transaction, kinds, fits, standing, room)
+
+
+def first_jobs(
+    transaction: Transaction, kinds: Collection[str], pool: str, standing: Standing
+) -> list[QueuedJob]:
+    """Returns the first queued job of each owner in a pool, by kind of device, in order."""
+    with transaction.without_sorting():
+        found = [each for kind in kinds for each in _first_of_each(transaction, kind, pool)]
+    return sorted(found, key=standing.key)
+
+
+def _head(
+    transaction: Transaction,
+    kinds: Collection[str],
+    fits: Callable[[Needs], bool],
+    standing: Standing,
+    room: Room,
+) -> JobRow | None:
+    pool = room.agent.pool
+    first = [entry for kind in kinds for entry in _first_of_each(transaction, kind, pool)]
+    turns = [(standing.key(entry), entry, False) for entry in first]
+    heapq.heapify(turns)
+    searched = 0
+    while turns:
+        _, entry, is_fitting = heapq.heappop(turns)
+        later: Iterable[QueuedJob] = ()  # of this owner, which may start
+        if not is_fitting and not _may_start(entry, fits, standing):
+            if not standing.is_full(entry):
+                later = _fitting(transaction, entry, fits, standing)
+        elif obstacle := room.obstacle(entry):
+            if not is_fitting and not obstacle.is_for_all and searched < SEARCHED:
+                searched += 1
+                small = {"depth": DEPTH, "most_ipus": room.free_ipus(entry.device)}
+                later = _fitting(transaction, entry, fits, standing, small)
+        else:
+            row = _lock(transaction, entry, is_fitting)
+            if row and _may_start(row, fits, standing) and not room.obstacle(row):
+                return row
+        for other in later:
+            if other.pk != entry.pk:
+                heapq.heappush(turns, (standing.key(other), other, True))
     return None
 
 
-def _first(transaction: Transaction, kind: str) -> QueuedJob | None:
-    row = transaction.connection.execute(_PEEK, {"of_kind": kind}).one_or_none()
-    return None if row is None else QueuedJob._make(row)
+def _may_start(job: QueuedJob | JobRow, fits: Callable[[Needs], bool], standing: Standing) -> bool:
+    return fits(job.needs) and standing.obstacle(job) is None
+
+
+def _first_of_each(transaction: Transaction, kind: str, pool: str) -> Iterator[QueuedJob]:
+    """Yields the first job of each owner in each project."""
+    rows = transaction.connection.execute(_FIRST_JOBS, {"of_kind": kind, "of_pool": pool})
+    return map(QueuedJob._make, rows)
+
+
+def _fitting(
+    transaction: Transaction,
+    entry: QueuedJob,
+    fits: Callable[[Needs], bool],
+    standing: Standing,
+    small: Mapping[str, int] | None = None,
+) -> list[QueuedJob]:
+    """Returns the first jobs of an owner that may start.
+
+    It reads all of them, which is rare, or those of the first that need few IPUs.
+    """
+    query = _ALL_OF_ACCOUNT if small is None else _SMALL_OF_ACCOUNT
+    rows = transaction.connection.execute(query, {**_account(entry), **(small or {})})
+    fitting = (one for one in map(QueuedJob._make, rows) if _may_start(one, fits, standing))
+    return heapq.nsmallest(TRIES, fitting, key=lambda one: one.place)
 
 
 def _lock(transaction: Transaction, entry: QueuedJob, this_one: bool) -> JobRow | None:
-    """Locks this entry, or the first of its kind that is not locked."""
+    """Locks this entry, or the first of its owner that is not locked."""
     if this_one:
         job = store.lock_or_skip(transaction, entry.pk)
         return job if job and job.state is JobState.QUEUED else None
-    row = transaction.connection.execute(_HEAD, {"of_kind": entry.device}).one_or_none()
+    row = transaction.connection.execute(_HEAD, _account(entry)).one_or_none()
     return None if row is None else JobRow.of(row)
+
+
+def _account(entry: QueuedJob) -> dict[str, str]:
+    return {
+        "of_kind": entry.device,
+        "of_pool": entry.pool,
+        "of_project": entry.project,
+        "of_owner": entry.owner,
+    }
 
 
 def due(transaction: Transaction) -> list[JobRow]:

@@ -14,7 +14,7 @@ from ipulse_service.agents.needs import Needs
 from ipulse_service.db.engine import Transaction
 from ipulse_service.db.tables import attempts, jobs
 from ipulse_service.jobs.queue.durations import UsualDurations
-from ipulse_service.jobs.queue.order import QueuedJob
+from ipulse_service.jobs.queue.fair_share import QueuedJob
 from ipulse_service.jobs.queue.simulation import RunningJob, SimulatedAgent
 
 MEANINGFUL = 0.05  # of a training must be done before its own estimate counts
@@ -23,7 +23,20 @@ _HELD = (
     select(
         attempts.c.agent,
         attempts.c.started_at,
-        *(jobs.c[name] for name in ("id", "device", "ipus", "state", "progress", "updated_at")),
+        attempts.c.preempted_for,
+        *(
+            jobs.c[name]
+            for name in (
+                "id",
+                "device",
+                "ipus",
+                "state",
+                "progress",
+                "updated_at",
+                "project",
+                "owner",
+            )
+        ),
     )
     .join(jobs, jobs.c.pk == attempts.c.job_pk)
     .where(attempts.c.finished_at.is_(None))
@@ -68,6 +81,14 @@ def present_servers(
     return servers
 
 
+def expected_ends(transaction: Transaction, usual: UsualDurations) -> dict[str, int | None]:
+    """Returns when the jobs that agents hold are expected to end, by agent; None: not known."""
+    return {
+        row.agent: _holder(row, transaction.now, usual).ends_at
+        for row in transaction.connection.execute(_HELD)
+    }
+
+
 def _holder(row: Row[Any], now: int, usual: UsualDurations) -> RunningJob:
     progress = json.loads(row.progress) if row.progress else {}
     eta = progress.get("eta_seconds")
@@ -79,7 +100,9 @@ def _holder(row: Row[Any], now: int, usual: UsualDurations) -> RunningJob:
         ends_at = None if took is None else row.started_at + took
     if ends_at is not None and ends_at < now:
         ends_at = None  # it has taken longer than expected and may end at any time
-    return RunningJob(row.id, row.device, row.started_at, ends_at)
+    return RunningJob(
+        row.id, row.device, row.started_at, ends_at, row.project, row.owner, row.preempted_for
+    )
 
 
 def _with(former: RunningJob | None, holder: RunningJob) -> RunningJob:

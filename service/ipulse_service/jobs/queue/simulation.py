@@ -13,7 +13,8 @@ from typing import NamedTuple
 
 from ipulse_service.agents.known_agent import KnownAgent
 from ipulse_service.agents.needs import Needs
-from ipulse_service.jobs.queue.order import QueuedJob
+from ipulse_service.db.tables import DEFAULT_PROJECT, OWNER
+from ipulse_service.jobs.queue.fair_share import QueuedJob
 
 
 class RunningJob(NamedTuple):
@@ -23,6 +24,9 @@ class RunningJob(NamedTuple):
     device: str
     since: int
     ends_at: int | None  # expected; None without a basis
+    project: str = DEFAULT_PROJECT
+    owner: str = OWNER
+    stops_for: str | None = None  # id of the job for which it is asked to stop
 
 
 @dataclass(frozen=True)
@@ -45,6 +49,7 @@ class Place(NamedTuple):
     servers: tuple[SimulatedAgent, ...]  # that take it; empty if there are none
     server: SimulatedAgent | None  # on which it is expected to start, if that is known
     start: int | None  # expected, in milliseconds since 1970; never in the past
+    is_overtaken: bool = False  # jobs of the same priority that were queued later come first
 
 
 @dataclass
@@ -53,6 +58,7 @@ class _Pool:
 
     servers: frozenset[int]
     entries: deque[tuple[int, QueuedJob]] = field(default_factory=deque)  # with the order
+    latest: tuple[int, int, int] | None = None  # of those before: priority, time, key
     count: int = 0
     ahead: int = 0
     rivals: list[_Pool] = field(default_factory=list)  # pools with a server in common, this too
@@ -86,7 +92,16 @@ def simulate(
             servers=taking[id(pool)],
             server=server,
             start=start,
+            is_overtaken=any(
+                rival.latest is not None
+                and rival.latest[0] == entry.priority
+                and rival.latest[1:] > (entry.queued_at, entry.pk)
+                for rival in pool.rivals
+            ),
         )
+        this = (entry.priority, entry.queued_at, entry.pk)
+        if pool.latest is None or pool.latest[0] != entry.priority or pool.latest < this:
+            pool.latest = this
         pool.ahead += 1
     return places
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import bisect
+import math
 import threading
 import time
 from collections.abc import Sequence
@@ -13,18 +13,23 @@ from ipulse_core.states import JobState
 from ipulse_service.agents import registry
 from ipulse_service.agents.known_agent import KnownAgent
 from ipulse_service.agents.needs import Needs
+from ipulse_service.db.access import Access
 from ipulse_service.db.engine import Transaction
 from ipulse_service.jobs import dependencies
 from ipulse_service.jobs.job import JobRow
-from ipulse_service.jobs.queue import admission, order
-from ipulse_service.jobs.queue.durations import UsualDurations
+from ipulse_service.jobs.queue import admission, fair_share, order
+from ipulse_service.jobs.queue import room as rooms
+from ipulse_service.jobs.queue.durations import Expected, UsualDurations, expected
+from ipulse_service.jobs.queue.fair_share import Obstacle, QueuedJob, Standing
+from ipulse_service.jobs.queue.room import Rooms
 from ipulse_service.jobs.queue.servers import present_servers
-from ipulse_service.jobs.queue.simulation import Place, simulate
+from ipulse_service.jobs.queue.simulation import Place, SimulatedAgent, simulate
 
 # A look at a long queue is shared for so many times the time that it took.
 SHARED_FACTOR = 20
 SHARED_SECONDS = 5.0
 LONG = 500  # jobs; a look at a shorter queue is not shared
+EXPLAINED = 1000  # first jobs of which it is known that there is no room for them
 NAMES = 5  # agents that a detail names
 _NEWEST = 2**63 - 1  # the key of a job that is planned; it comes after all others
 
@@ -40,6 +45,11 @@ Why = Literal[
     "agent_draining",
     "dependency",
     "compile",
+    "quota",
+    "fair_share",
+    "pool",
+    "reservation",
+    "gang",
 ]
 
 
@@ -67,6 +77,7 @@ class JobPlan:
     with_data: int  # of those, with the data set
     able: int  # of those, with enough devices and all labels
     usual_ms: int | None  # the usual time with an agent; None without a basis
+    expected: Expected | None  # the time with an agent, by its work
 
 
 @dataclass(frozen=True)
@@ -74,7 +85,9 @@ class _Look:
     """The queue and the agents at one moment."""
 
     places: dict[int, Place]
-    last: dict[Needs, Place]  # of the last job with these needs
+    last: dict[tuple[Needs, str, str], Place]  # of the last job with these needs, of each owner
+    obstacles: dict[int, Obstacle]  # for which jobs wait, such as quotas
+    standing: Standing
     known: list[KnownAgent]
     now: int
     valid_until: float  # on the monotonic clock
@@ -86,7 +99,7 @@ class _Look:
         places = []
         for job in jobs:
             place = self.places.get(job.pk)
-            if place is None and (like := self.last.get(job.needs)):
+            if place is None and (like := self.last.get(_kind_of(job))):
                 # It was queued since then. All of them would make for too many looks.
                 place = like._replace(position=None, of=None, server=None, start=None)
             if place is None:
@@ -134,50 +147,119 @@ class QueueView:
                 places = [look.places[job.pk] for job in queued]
         waits = {}
         for job, place in zip(queued, places, strict=True):
-            waiting = _explain(look, job.needs, place)
+            waiting = _explain(transaction.access, look, job, place)
             if waiting.estimated_start is not None:
                 start = max(waiting.estimated_start, transaction.now)
                 waiting = replace(waiting, estimated_start=start)
             waits[job.pk] = waiting
         return waits
 
-    def plan(self, transaction: Transaction, needs: Needs, priority: int) -> JobPlan:
-        """Returns what a job with these needs would wait for if it were submitted now."""
+    def plan(
+        self, transaction: Transaction, needs: Needs, priority: int, work: float | None = None
+    ) -> JobPlan:
+        """Returns what a job with these needs would wait for if it were submitted now.
+
+        `work` is its work, as `work_of` returns it.
+        """
         now = transaction.now
-        new = order.QueuedJob(priority, now, _NEWEST, *needs, now)
+        access = transaction.access
+        account = access.preferred_project, access.name
+        new = QueuedJob(priority, now, _NEWEST, *needs, now, *account)
         look = self._take_look(transaction, new)
         present = [agent for agent in look.known if agent.is_present(now)]
-        with_device = [agent for agent in present if needs.device in agent.device_kinds]
+        with_device = [agent for agent in present if agent.has_device(needs)]
         return JobPlan(
-            waiting=_explain(look, needs, look.places[_NEWEST]),
+            waiting=_explain(access, look, new, look.places[_NEWEST]),
             agents=len(present),
             with_device=len(with_device),
             with_data=sum(agent.has_data(needs) for agent in with_device),
             able=sum(agent.can_run(needs) for agent in with_device),
             usual_ms=UsualDurations(transaction).of(needs),
+            expected=expected(transaction, needs, work),
         )
 
-    def _take_look(self, transaction: Transaction, new: order.QueuedJob | None = None) -> _Look:
+    def _take_look(self, transaction: Transaction, new: QueuedJob | None = None) -> _Look:
         begin = time.monotonic()
-        queue = order.entries(transaction)
+        standing = fair_share.read(transaction)
+        found = order.entries(transaction)
         if new is not None:
-            bisect.insort(queue, new, key=lambda entry: entry.place)
+            found.append(new)
+        for entry in found:
+            standing.charge(entry, 0.0)  # so that all who want devices are known
+        obstacles = {
+            entry.pk: obstacle for entry in found if (obstacle := standing.obstacle(entry))
+        }
+        queue = order.in_order(found, standing.copy())
         known = registry.known(transaction)
         usual = UsualDurations(transaction)
         present = present_servers(transaction, known, queue, usual, self._patience_ms)
-        places = simulate(transaction.now, present, queue, usual.of)
+        obstacles |= _without_room(
+            rooms.read(transaction, standing, usual, known),
+            present,
+            [entry for entry in queue if entry.pk not in obstacles],
+        )
+        may_start = [entry for entry in queue if entry.pk not in obstacles]
+        places = simulate(transaction.now, present, may_start, usual.of)
+        for entry in found:
+            if entry.pk in obstacles:
+                obstacles[entry.pk] = _with_end(obstacles[entry.pk], present)
+                taking = tuple(server for server in present if server.takes(entry.needs))
+                places[entry.pk] = Place(None, None, taking, None, None)
         end = time.monotonic()
         if len(queue) >= LONG:
             end += min(SHARED_FACTOR * (end - begin), SHARED_SECONDS)
-        last = {entry.needs: places[entry.pk] for entry in queue}
-        return _Look(places, last, known, transaction.now, end)
+        last = {_kind_of(entry): places[entry.pk] for entry in queue}
+        return _Look(places, last, obstacles, standing, known, transaction.now, end)
 
 
-def _explain(look: _Look, needs: Needs, place: Place) -> Waiting:
+def _without_room(
+    all_rooms: Rooms, present: Sequence[SimulatedAgent], queue: Sequence[QueuedJob]
+) -> dict[int, Obstacle]:
+    """Returns why jobs do not start on idle agents that could run them, by their keys."""
+    idle = [server for server in present if server.holder is None]
+    limited = {server.agent.name for server in idle if all_rooms.is_limited(server.agent)}
+    if not limited:
+        return {}
+    found: dict[int, Obstacle] = {}
+    of_agent = {server.agent.name: all_rooms.of(server.agent) for server in idle}
+    for entry in queue[:EXPLAINED]:
+        able = [server.agent.name for server in idle if server.takes(entry.needs)]
+        obstacles = [of_agent[name].obstacle(entry) for name in able]
+        ends = [each for each in obstacles if each is not None]
+        if ends and len(ends) == len(able):
+            found[entry.pk] = min(ends, key=lambda each: each.until or math.inf)
+    return found
+
+
+def _kind_of(job: QueuedJob | JobRow) -> tuple[Needs, str, str]:
+    return job.needs, job.project, job.owner
+
+
+def _with_end(obstacle: Obstacle, present: Sequence[SimulatedAgent]) -> Obstacle:
+    """Returns an obstacle with the time at which the first of the running jobs is to end."""
+    if obstacle.until is not None or obstacle.reason != "quota":
+        return obstacle
+    running = (server.holder for server in present if server.holder is not None)
+    ends = [
+        holder.ends_at
+        for holder in running
+        if holder.ends_at is not None and obstacle.scope.includes(holder.project, holder.owner)
+    ]
+    return replace(obstacle, until=min(ends, default=None))
+
+
+def _explain(access: Access, look: _Look, job: QueuedJob | JobRow, place: Place) -> Waiting:
+    """Returns why a job waits; jobs of projects that the caller may not read are not named."""
+    needs = job.needs
     place_in_queue = Waiting("device_busy", position=place.position, of=place.of)
     if not place.servers:
         reason, detail = _why_nobody_takes(look, needs)
         return replace(place_in_queue, reason=reason, detail=detail)
+    if obstacle := look.obstacles.get(job.pk) or look.standing.obstacle(job):
+        until = obstacle.until
+        return replace(
+            place_in_queue, reason=obstacle.reason, detail=obstacle.detail, estimated_start=until
+        )
     starting = place.server is not None and place.server.holder is None
     if starting and place.start is not None and place.start <= look.now:
         return replace(place_in_queue, reason="wake_up", estimated_start=place.start)
@@ -185,6 +267,22 @@ def _explain(look: _Look, needs: Needs, place: Place) -> Waiting:
     holder = min(holders, key=lambda holder: holder.since, default=None)
     if place.server is not None:
         holder = place.server.holder
+    stopping = [
+        each for each in holders if each.stops_for and each.stops_for == getattr(job, "id", None)
+    ]
+    if stopping:
+        place_in_queue = replace(
+            place_in_queue,
+            detail="a job that comes after it stops at its next checkpoint, to make room",
+        )
+        holder = stopping[0]
+    if holder is not None and not access.sees(holder.project):
+        holder = None
+    if place.is_overtaken and not stopping:
+        detail = look.standing.explain(job.project, job.owner)
+        return replace(
+            place_in_queue, reason="fair_share", detail=detail, estimated_start=place.start
+        )
     return replace(
         place_in_queue,
         reason="device_busy" if len(holders) == len(place.servers) else "behind",
@@ -196,11 +294,11 @@ def _explain(look: _Look, needs: Needs, place: Place) -> Waiting:
 
 def _why_nobody_takes(look: _Look, needs: Needs) -> tuple[Why, str]:
     with_device = [
-        agent
-        for agent in look.known
-        if agent.is_present(look.now) and needs.device in agent.device_kinds
+        agent for agent in look.known if agent.is_present(look.now) and agent.has_device(needs)
     ]
     if not with_device:
+        if any(agent.is_present(look.now) for agent in look.known):
+            return "no_agent", f"no agent of the pool {needs.pool} has this kind of device"
         return "no_agent", ""
     fitting = [agent for agent in with_device if agent.can_run(needs)]
     if not fitting:
