@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
+from itertools import islice
 from typing import Annotated, Any, ClassVar, cast
 
 from fastapi import Request, Response
@@ -14,7 +16,7 @@ from starlette.concurrency import run_in_threadpool
 
 from ipulse.models import problems_of, validate
 from ipulse_core import strict_json
-from ipulse_core.errors import InvalidInput, InvalidSpec, IPUlseError
+from ipulse_core.errors import InvalidInput, InvalidSpec, IPUlseError, Problem
 from ipulse_service.http.problems import TooLarge, WrongMediaType
 from ipulse_service.http.state import AppState
 from ipulse_service.settings import Settings
@@ -23,6 +25,10 @@ from ipulse_service.settings import Settings
 # instead of the response.
 _DRAIN_BYTES = 32 * 2**20
 _LARGE_BYTES = 2**16  # a larger body is parsed in another thread
+# A list or a member of an object takes Python some hundred bytes, and JSON two. The largest bodies
+# that are useful, metrics of many names, have a part in 33 bytes.
+_BYTES_PER_PART = 32
+_TEXT_OR_PART = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"|([\[{:])', re.DOTALL)
 
 
 class JSONRequest(Request):
@@ -53,6 +59,7 @@ class JSONRequest(Request):
         return _parse(content)
 
     def _checked(self, content: bytes) -> Any:
+        _check_parts(content, self._limit // _BYTES_PER_PART)
         return self._check(_parse(content))
 
     async def _read(self, chunks: AsyncIterator[bytes]) -> bytes:
@@ -153,6 +160,16 @@ def check_media_type(request: Request) -> None:
         raise WrongMediaType(())
     if request.headers.get("content-encoding", "identity").lower() != "identity":
         raise WrongMediaType((), "the body must not be compressed")
+
+
+def _check_parts(content: bytes, most: int) -> None:
+    """Raises InvalidInput for a document with more lists, objects and members than `most`."""
+    if sum(map(content.count, (b"[", b"{", b":"))) <= most:
+        return  # also with those in texts
+    parts = (match for match in _TEXT_OR_PART.finditer(content) if match.lastindex)
+    if next(islice(parts, most, None), None) is not None:
+        detail = f"has more than {most:,} lists, objects and fields; divide it"
+        raise InvalidInput([Problem("", "too_many_parts", detail)], "the body has too many parts")
 
 
 def _parse(content: bytes) -> Any:

@@ -8,6 +8,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from ipulse.sweeps.config import MAX_TRIALS
+from ipulse_core.messages import EVENTS_PER_COMMIT, MAX_DATA_SETS
+from ipulse_core.worker_faults import MAX_MESSAGE
 from tests.service.datasets.uploading import announce, send
 from tests.service.large_documents import archive
 from tests.service.running import SPEC, InProcess
@@ -49,7 +52,7 @@ class Sent:
 
     def fill(self, template: str, names: dict[str, str]) -> str:
         known = {**names, **self.path}
-        return re.sub(r"\{(\w+)(:\w+)?\}", lambda match: known[match[1]], template)
+        return re.sub(r"\{(\w+)(:\w+)?\}", lambda match: known.get(match[1], "x"), template)
 
 
 def small(**body: Any) -> Callable[[World], Sent]:
@@ -67,6 +70,72 @@ def many_events(world: World) -> Sent:
 def many_lines(world: World) -> Sent:
     events = [{"kind": "log", "message": "x" * 600}] * 10_000
     return Sent({"first": 1, "events": events}, headers={"ipulse-fence": world.names["fence"]})
+
+
+def precise_spec(_: World) -> Sent:
+    """A spec of 3.9 MB: three numbers with all their digits for each of 65,000 neurons."""
+    decays = [round(0.3 + number * 9.01234567e-8, 17) for number in range(65_000)]
+    layer = {
+        "neurons": len(decays),
+        "decay": decays,
+        "threshold": [1 + decay for decay in decays],
+        "second_threshold": [decay / 3 for decay in decays],
+    }
+    return Sent({**SPEC, "network": {"layers": [layer]}})
+
+
+def many_large_specs(_: World) -> Sent:
+    spec = {**SPEC, "metadata": {f"label-{number}": "x" * 500 for number in range(16)}}
+    return Sent({"jobs": [{"spec": spec}] * 500})
+
+
+def largest_events(world: World) -> Sent:
+    events = [{"kind": "log", "message": "x" * 780}] * 10_000
+    return Sent({"first": 1, "events": events}, headers={"ipulse-fence": world.names["fence"]})
+
+
+def last_events(world: World) -> Sent:
+    """As many events as may come with the end of an attempt."""
+    events = [{"kind": "log", "message": "x" * 780}] * EVENTS_PER_COMMIT
+    body = {"reason": "diverged", "first": 1, "events": events}
+    attempt = world.service.attempt(world.service.submit()["id"])
+    names = {"attempt_id": attempt.claim["attempt_id"]}
+    return Sent(body, headers={"ipulse-fence": attempt.fence}, path=names)
+
+
+def largest_registration(_: World) -> Sent:
+    data_sets = [f"npz/{number:0>156}" for number in range(MAX_DATA_SETS)]
+    remarks = {f"remark-{number}": "x" * MAX_MESSAGE for number in range(64)}
+    cached = [f"{number:064x}" for number in range(1000)]
+    body = {"agent": "agent-2", "device_kinds": ["cpu"], "data_sets": data_sets}
+    return Sent({**body, "cached": cached, "remarks": remarks})
+
+
+def largest_comparison(_: World) -> Sent:
+    return Sent({"q": "state:failed or state:cancelled", "columns": ["name"] * 100})
+
+
+def rates(number: int) -> list[float]:
+    return [0.1 + 9.01234567e-8 * index for index in range(number)]
+
+
+def sweep(values: list[float], spec: Any = SPEC) -> dict[str, Any]:
+    parameters = {"/training/optimizer/learning_rate": {"values": values}}
+    return {"sweep": "large", "spec": spec, "parameters": parameters, "parallel": 1}
+
+
+def most_trials(_: World) -> Sent:
+    return Sent(sweep(rates(MAX_TRIALS)))
+
+
+def large_trials(world: World) -> Sent:
+    return Sent(sweep(rates(MAX_TRIALS), precise_spec(world).body))
+
+
+def grown_sweep(world: World) -> Sent:
+    begun = world.service.user.post("/v1/sweeps", json=sweep([0.05])).json()
+    values = {"/training/optimizer/learning_rate": rates(MAX_TRIALS - 1)}
+    return Sent({"values": values}, path={"sweep_id": begun["id"]})
 
 
 def whole_archive(world: World) -> Sent:
@@ -95,11 +164,30 @@ BODIES: dict[str, list[Callable[[World], Sent]]] = {
     "POST /v1/jobs:batch": [lambda _: Sent({"jobs": [{"spec": SPEC}] * 500})],
     "POST /v1/sweeps": [many_trials],
     "PATCH /v1/sweeps/{sweep_id}": [small(parallel=2)],
+    "POST /v1/sweeps:plan": [many_trials],
     "POST /v1/datasets/{name}/versions": [small(upload_id="upl_" + "0" * 24)],
     "POST /v1/uploads": [small(size=1, sha256="0" * 64)],
+    "POST /v1/pools": [small(name="n")],
+    "PATCH /v1/pools/{pool}": [small(description="n")],
+    "POST /v1/pools/{pool}/reservations": [
+        small(project="default", agents=1, ends_at="2100-01-01T00:00:00Z")
+    ],
+    "POST /v1/auth/device": [small(client_id="n")],
+    "POST /v1/auth/device/token": [
+        small(grant_type="urn:ietf:params:oauth:grant-type:device_code", device_code="0" * 32)
+    ],
+    "POST /v1/auth/device/answer": [small(user_code="x", allow=True)],
     "POST /v1/tokens": [small(name="n", role="reader")],
     "PATCH /v1/tokens/{token_id}": [small(name="n")],
+    "POST /v1/projects": [small(name="n")],
+    "PATCH /v1/projects/{project}": [small(description="n")],
+    "PUT /v1/projects/{project}/members/{user}": [small(role="member")],
+    "PATCH /v1/projects/{project}/quotas": [small(limits={"devices": 1})],
+    "PATCH /v1/users/{user}/quotas": [small(limits={"devices": 1})],
+    "POST /v1/users": [small(name="n")],
+    "PATCH /v1/users/{user}": [small(full_name="n")],
     "POST /v1/join-tokens": [small(name="n")],
+    "POST /v1/webhooks": [small(url="https://example.org/", name="n")],
     "POST /v1/agents/{name}:drain": [small(action="finish")],
     "POST /v1/worker/agents": [small(name="agent-2")],
     "POST /v1/worker/claims": [small(agent="agent-2", device_kinds=["cpu"])],
@@ -109,6 +197,20 @@ BODIES: dict[str, list[Callable[[World], Sent]]] = {
     "POST /v1/worker/attempts/{attempt_id}/finish": [
         lambda w: Sent({"reason": "completed"}, headers={"ipulse-fence": w.names["fence"]})
     ],
+}
+# Valid bodies of nearly as many bytes as the routes take, which need a minute.
+LARGEST: dict[str, list[Callable[[World], Sent]]] = {
+    "POST /v1/jobs": [precise_spec],
+    "POST /v1/jobs:validate": [precise_spec],
+    "POST /v1/jobs:plan": [precise_spec],
+    "POST /v1/jobs:batch": [many_large_specs],
+    "POST /v1/jobs:compare": [largest_comparison],
+    "POST /v1/sweeps": [most_trials, large_trials],
+    "POST /v1/sweeps:plan": [most_trials, large_trials],
+    "PATCH /v1/sweeps/{sweep_id}": [grown_sweep],
+    "POST /v1/worker/agents": [largest_registration],
+    "POST /v1/worker/attempts/{attempt_id}/events": [largest_events],
+    "POST /v1/worker/attempts/{attempt_id}/finish": [last_events],
 }
 QUERIES: dict[str, list[Callable[[World], Sent]]] = {
     "GET /v1/profiles:diff": [

@@ -28,7 +28,7 @@ def replicas(
     shared = {
         "IPULSE_ARTIFACTS_DIR": str(settings.artifacts_dir),
         "IPULSE_TOKEN_FILE": str(settings.token_file),
-        "IPULSE_WORKER_TOKEN_FILE": str(settings.worker_token_file),
+        "IPULSE_AGENT_KEY_FILE": str(settings.agent_key_file),
     }
     homes = [home]
     if request.param == "postgresql":
@@ -41,7 +41,7 @@ def replicas(
             own = settings_for(each, redis_server.url).model_copy(
                 update={
                     "token_file": settings.token_file,
-                    "worker_token_file": settings.worker_token_file,
+                    "agent_key_file": settings.agent_key_file,
                 }
             )
             running.append(closing.enter_context(Blockable(own, **shared)))

@@ -1,7 +1,9 @@
 """Two event loops in two threads: one for agents and probes, the other for everything else.
 
 What blocks the second for a while does not keep a heartbeat waiting. Each has threads of its own
-for the routes that are no coroutines.
+for the routes that are no coroutines. Requests arrive on the first, which checks the tokens and
+refuses the requests of a caller that sends too many. Few submissions are handled at once, and none
+while its body is still on its way.
 """
 
 from __future__ import annotations
@@ -9,24 +11,36 @@ from __future__ import annotations
 import asyncio
 import re
 import threading
-from collections.abc import AsyncIterator, Awaitable, Sequence
-from contextlib import asynccontextmanager, nullcontext, suppress
+import time
+from collections.abc import AsyncIterator, Awaitable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import (
+    AsyncExitStack,
+    asynccontextmanager,
+    contextmanager,
+    nullcontext,
+    suppress,
+)
 from typing import TypeVar
 
 from anyio import to_thread
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from ipulse_core.errors import Unavailable
 from ipulse_service.background.listening_time import ListeningTime
-from ipulse_service.db import write_turns
 from ipulse_service.http import problems
 from ipulse_service.http.metrics import Metrics
+from ipulse_service.http.problems import TooSlow
 from ipulse_service.http.server import accept_queue
 from ipulse_service.http.server.loop_lag import LoopLag
-from ipulse_service.http.server.places import Overloaded, Places
 
 # Together as many as there are connections to the database: see `ipulse_service/db`.
 WORKER_THREADS = 12
-USER_THREADS = 28
+USER_THREADS = 22
+TOKEN_THREADS = 6  # read the tokens of users for the event loop of agents
+# More threads that check specs and write would keep the interpreter from agents.
+SUBMISSIONS_AT_ONCE = 4
+BODY_SECONDS = 60.0  # that a submission may let the service wait for its body, all in all
 SHED_SECONDS = 5.0  # of lag, after which no submission is accepted
 
 _WORKER_PREFIX = "/v1/worker/"
@@ -38,6 +52,77 @@ _SUBMISSION = re.compile(
 )
 
 T = TypeVar("T")
+
+
+class Overloaded(Unavailable):
+    """The service has more submissions in progress than it can handle; send this one later."""
+
+    code = "overloaded"
+
+
+class Places:
+    """Admits submissions whose body has arrived; a client that sends slowly delays nobody.
+
+    The application asks for the body only after it has checked the token.
+    """
+
+    def __init__(self, max_submissions: int) -> None:
+        self._max_submissions = max_submissions
+        self._in_progress = 0
+        self._free = asyncio.Semaphore(SUBMISSIONS_AT_ONCE)
+
+    @property
+    def are_taken(self) -> bool:
+        """True if no other submission is admitted, not even to wait."""
+        return self._in_progress >= self._max_submissions
+
+    @asynccontextmanager
+    async def admitting(self, receive: Receive, needs_place: bool) -> AsyncIterator[Receive]:
+        """Yields what receives the body of a submission.
+
+        Its last part comes when there is a place, which is kept while the context is open.
+
+        Args:
+            receive: Receives from the client. What is yielded also raises TooSlow if the client
+                takes too long, and Overloaded if too many submissions are in progress.
+            needs_place: False for one that waits elsewhere: it is only counted.
+        """
+        patience = BODY_SECONDS
+        has_arrived = False
+
+        async def receive_body() -> Message:
+            nonlocal patience, has_arrived
+            if has_arrived:
+                return await receive()
+            began = time.monotonic()
+            try:
+                # A part that is there already is returned, however little patience is left.
+                async with asyncio.timeout(patience):
+                    message = await receive()
+            except TimeoutError:
+                raise TooSlow(
+                    f"the body did not arrive within {BODY_SECONDS:g} s; send it without pauses"
+                ) from None
+            patience -= time.monotonic() - began  # the service's own pauses do not count
+            if message["type"] == "http.request" and not message.get("more_body", False):
+                has_arrived = True
+                held.enter_context(self._counted())
+                if needs_place:
+                    await held.enter_async_context(self._free)
+            return message
+
+        async with AsyncExitStack() as held:
+            yield receive_body
+
+    @contextmanager
+    def _counted(self) -> Iterator[None]:
+        if self.are_taken:
+            raise Overloaded()
+        self._in_progress += 1
+        try:
+            yield
+        finally:
+            self._in_progress -= 1
 
 
 class Lanes:
@@ -56,6 +141,8 @@ class Lanes:
     async def running(self) -> AsyncIterator[None]:
         """Runs the loop of users while the context is open; the present one is that of agents."""
         to_thread.current_default_thread_limiter().total_tokens = WORKER_THREADS
+        token_threads = ThreadPoolExecutor(TOKEN_THREADS, "tokens")
+        asyncio.get_running_loop().set_default_executor(token_threads)  # of asyncio.to_thread
         thread = threading.Thread(target=self._run_user_loop, name="user-lane")
         thread.start()
         await asyncio.to_thread(self._started.wait)
@@ -108,11 +195,25 @@ class Lanes:
         measuring.cancel()  # as all others, when this loop ends
 
 
+class HeartbeatMiddleware:
+    """Records how long heartbeats wait for their answers, with the check of their tokens."""
+
+    def __init__(self, app: ASGIApp, listening_time: ListeningTime) -> None:
+        self._app = app
+        self._listening_time = listening_time
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Passes the request on."""
+        is_heartbeat = _HEARTBEAT.fullmatch(scope.get("path", ""))
+        with self._listening_time.answering() if is_heartbeat else nullcontext():
+            await self._app(scope, receive, send)
+
+
 class LaneMiddleware:
     """Passes each request on in its lane, and refuses submissions when there are too many.
 
-    Most that it refuses have touched neither the loop of users nor the database; a submission whose
-    body arrives after those of too many others is refused then.
+    Most that it refuses have not touched the loop of users; a submission whose body arrives after
+    those of too many others is refused then.
     """
 
     def __init__(self, app: ASGIApp, lanes: Lanes, max_submissions: int) -> None:
@@ -123,12 +224,9 @@ class LaneMiddleware:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Passes the request on, or refuses it."""
         path = scope.get("path", "")
-        if scope["type"] != "http" or path.startswith(_WORKER_PREFIX) or path in _PROBES:
-            is_heartbeat = _HEARTBEAT.fullmatch(path)
-            with self._lanes.listening_time.answering() if is_heartbeat else nullcontext():
-                await self._app(scope, receive, send)
+        if scope["type"] != "http" or is_of_agents(path):
+            await self._app(scope, receive, send)
             return
-        write_turns.is_user.set(True)
         if not is_submission(scope["method"], path):
             await self._lanes.run_for_user(self._app, scope, receive, send)
             return
@@ -138,6 +236,11 @@ class LaneMiddleware:
         # An import waits for its turn at the reader of archives, and others not for that.
         async with self._places.admitting(receive, needs_place=path != _IMPORT) as receive_body:
             await self._lanes.run_for_user(self._app, scope, receive_body, send)
+
+
+def is_of_agents(path: str) -> bool:
+    """Returns whether agents or probes ask for a path: requests of users never delay these."""
+    return path.startswith(_WORKER_PREFIX) or path in _PROBES
 
 
 def is_submission(method: str, path: str) -> bool:
