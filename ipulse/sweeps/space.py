@@ -11,6 +11,7 @@ from functools import lru_cache
 from typing import Any
 
 from ipulse.spec import ExperimentSpec
+from ipulse.spec.field_tree import in_version_of
 from ipulse.spec.paths import with_value
 from ipulse_core import strict_json
 from ipulse_core.errors import InvalidSpec, Problem
@@ -161,7 +162,8 @@ def with_settings_at(spec: Mapping[str, Any], values: Mapping[str, Any]) -> dict
     changed = dict(spec)
     for pointer, value in values.items():
         try:
-            changed = with_value(changed, strict_json.pointer_keys(pointer), value)
+            path = in_version_of(spec, strict_json.pointer_keys(pointer))
+            changed = with_value(changed, path, value)
         except InvalidSpec as error:
             detail = f"there is no such setting: {error.problems[0].detail}"
             raise InvalidSpec([Problem(pointer, "unknown_field", detail)]) from None

@@ -15,8 +15,10 @@ class AshaStopping(StrictModel):
     """Asynchronous successive halving: at each rung only the best part of the trials continues."""
 
     kind: Literal["asha"] = Field(default="asha", description="Which rule.")
-    min_epochs: Annotated[Integer, Field(ge=1, le=100_000)] = Field(
-        default=1, description="Epochs before the first decision."
+    min_epochs: Annotated[Integer, Field(ge=1, le=100_000)] | None = Field(
+        default=None,
+        description="Epochs before the first decision; null: the trial's epochs divided by the "
+        "square of `factor`, at least 1.",
     )
     factor: Annotated[Integer, Field(ge=2, le=100)] = Field(
         default=3,
@@ -24,9 +26,9 @@ class AshaStopping(StrictModel):
         "of the one before.",
     )
 
-    def decides_after(self, epoch: int) -> bool:
-        """Return whether there is a decision after an epoch, from 1."""
-        rung = self.min_epochs
+    def decides_after(self, epoch: int, epochs: int) -> bool:
+        """Return whether there is a decision after an epoch, from 1, of a trial of `epochs`."""
+        rung = self.min_epochs or max(1, epochs // self.factor**2)
         while rung < epoch:
             rung *= self.factor
         return rung == epoch
@@ -51,8 +53,8 @@ class MedianStopping(StrictModel):
         default=5, description="Trials that must have come so far before."
     )
 
-    def decides_after(self, epoch: int) -> bool:
-        """Return whether there is a decision after an epoch, from 1."""
+    def decides_after(self, epoch: int, epochs: int) -> bool:
+        """Return whether there is a decision after an epoch, from 1, of a trial of `epochs`."""
         return epoch > self.warmup_epochs
 
     def goes_on(self, value: float, others: Sequence[float], objective: SweepObjective) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -11,8 +11,6 @@ from ipulse.client.pages import sweep_page
 from ipulse.client.sweeps import calls
 from ipulse.client.sweeps.resources import SweepStatus, SweepTrial
 from ipulse.optional_modules import data_frame
-from ipulse.spec.paths import dotted
-from ipulse.sweeps import RunningJobs
 from ipulse_core import strict_json
 from ipulse_core.errors import NotFound
 from ipulse_core.states import JobState
@@ -21,6 +19,8 @@ from .found_jobs import AsyncFoundJobs
 from .job import AsyncJobHandle
 
 if TYPE_CHECKING:
+    from ipulse.sweeps import RunningJobs
+
     from .connection import AsyncConnection
 
 _POLL_SECONDS = 2.5  # the longest delay until a job that ended is noticed
@@ -122,10 +122,16 @@ class AsyncSweepHandle(AsyncSweepHandleBase):
         return await self.refresh()
 
     async def frame(self) -> Any:
-        """Return a pandas DataFrame with a row per job: trial, seed, settings, state and metric."""
-        names = _short_names(self._status.parameters)
+        """Return a pandas DataFrame with a row per job: trial, seed, settings, state and metric.
+
+        The index is the id of the job. The column `seed` is the job's, also where the sweep varies
+        it.
+        """
+        metric = self._status.metric
+        varied = [at for at in self._status.parameters if at != "/seed"]
+        names = _short_names(varied, {"id", "trial", "seed", "state", metric})
         columns: dict[str, list[Any]] = {
-            name: [] for name in ("trial", "seed", *names.values(), "state", self._status.metric)
+            name: [] for name in ("trial", "seed", *names.values(), "state", metric)
         }
         ids = []
         for trial in await self.trials():
@@ -136,7 +142,7 @@ class AsyncSweepHandle(AsyncSweepHandleBase):
                 for name, short in names.items():
                     columns[short].append(trial.parameters.get(name))
                 columns["state"].append(job["state"])
-                columns[self._status.metric].append(job["value"])
+                columns[metric].append(job["value"])
         return data_frame({"id": ids, **columns}, "id")
 
     async def best(self) -> SweepTrial | None:
@@ -226,10 +232,12 @@ class AsyncSweepHandle(AsyncSweepHandleBase):
         return f"<{type(self).__name__} {self.id} {self.name!r} {self.state}>"
 
 
-def _short_names(pointers: Sequence[str]) -> dict[str, str]:
-    """Return the last name of each pointer, or its whole path where several end so."""
+def _short_names(pointers: Sequence[str], taken: Collection[str]) -> dict[str, str]:
+    """Return the last name of each pointer, or its whole path where that is not unique."""
+    from ipulse.spec.paths import dotted
+
     paths = {at: strict_json.pointer_keys(at) for at in pointers}
-    ends = [path[-1] for path in paths.values()]
+    ends = [*taken, *(path[-1] for path in paths.values())]
     return {
         at: path[-1] if ends.count(path[-1]) == 1 else dotted(path) for at, path in paths.items()
     }

@@ -4,30 +4,48 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import httpx
 
 from ipulse.client.transport.api_call import JSON_CONTENT, APICall, object_in
 from ipulse.idempotency import check_key
-from ipulse.models.partial_json import given_json
-from ipulse.sweeps import SweepConfig, parse_sweep
 from ipulse_core import strict_json
 from ipulse_core.errors import NotFound
 from ipulse_core.messages import ID
 
-from .resources import SweepStatus, SweepTrial
+from .resources import SweepPlan, SweepStatus, SweepTrial
+
+if TYPE_CHECKING:
+    from ipulse.sweeps import SweepConfig
 
 
 def create_sweep(
     definition: SweepConfig | Mapping[str, Any], idempotency_key: str
 ) -> APICall[SweepStatus]:
     """Return the call that creates a sweep. Raises InvalidSweep."""
-    config = definition if isinstance(definition, SweepConfig) else parse_sweep(definition)
     headers = {**JSON_CONTENT, "Idempotency-Key": check_key(idempotency_key)}
-    # Not sorted: the order of the parameters is that of the axes.
-    content = json.dumps(given_json(config), allow_nan=False).encode()
+    content = _definition(definition)
     return APICall("POST", "/v1/sweeps", _sweep, headers=headers, content=content)
+
+
+def plan_sweep(definition: SweepConfig | Mapping[str, Any]) -> APICall[SweepPlan]:
+    """Return the call that plans a sweep. Raises InvalidSweep."""
+
+    def read(response: httpx.Response) -> SweepPlan:
+        return SweepPlan.from_json(object_in(response))
+
+    content = _definition(definition)
+    return APICall("POST", "/v1/sweeps:plan", read, headers=JSON_CONTENT, content=content)
+
+
+def _definition(definition: SweepConfig | Mapping[str, Any]) -> bytes:
+    from ipulse.models.partial_json import given_json
+    from ipulse.sweeps import SweepConfig, parse_sweep
+
+    config = definition if isinstance(definition, SweepConfig) else parse_sweep(definition)
+    # Not sorted: the order of the parameters is that of the axes.
+    return json.dumps(given_json(config), allow_nan=False).encode()
 
 
 def sweep(sweep_id: str) -> APICall[SweepStatus]:

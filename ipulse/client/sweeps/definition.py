@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ipulse.client.submission import Submittable, document_of
-from ipulse.experiment import Experiment
-from ipulse.experiment.part import plain
-from ipulse.spec.paths import find_path, pointer
-from ipulse.sweeps import SweepConfig, parse_sweep, replica_seeds
+
+if TYPE_CHECKING:
+    from ipulse.sweeps import SweepConfig
 
 
 def sweep_definition(
@@ -27,6 +26,11 @@ def sweep_definition(
 
     Raises InvalidSpec for a path that means no single field, InvalidSweep with every problem.
     """
+    from ipulse.experiment import Experiment
+    from ipulse.experiment.part import plain
+    from ipulse.spec.paths import find_path, pointer
+    from ipulse.sweeps import SweepConfig, parse_sweep, replica_seeds
+
     if isinstance(experiment, SweepConfig):
         return experiment
     if vary is None:

@@ -22,6 +22,12 @@ class SweepTrial:
     json: dict[str, Any] = field(repr=False, hash=False)
 
     @property
+    def shown_state(self) -> str:
+        """The state for people: queued while none of its jobs has begun, instead of running."""
+        waits = all(job.get("state") in ("queued", "blocked") for job in self.json["jobs"])
+        return "queued" if self.state == "running" and waits else self.state
+
+    @property
     def has_deleted_jobs(self) -> bool:
         """True if a job of it was deleted; its value stays."""
         return any(job.get("deleted") for job in self.json["jobs"])
@@ -78,5 +84,31 @@ class SweepStatus:
         return cls(
             **{name: value[name] for name in names},
             parameters=tuple(value["parameters"]),
+            json=value,
+        )
+
+
+@dataclass(frozen=True)
+class SweepPlan:
+    """What a sweep would take; nothing is stored."""
+
+    trials: int
+    jobs: int  # one of each seed of each trial
+    parallel: int  # jobs at the same time, as far as present agents can
+    able_agents: int  # that can run the first trial
+    job_seconds: float | None  # expected time of a job with an agent; None without a basis
+    device_seconds: float | None  # of all jobs together
+    expected_seconds: float | None  # from the first start to the last end, if nothing else runs
+    json: dict[str, Any] = field(repr=False, hash=False)
+
+    @classmethod
+    def from_json(cls, value: dict[str, Any]) -> SweepPlan:
+        """Read a plan from a response."""
+        job, devices = value["expected_job"], value["expected_devices"]
+        names = ("trials", "jobs", "parallel", "able_agents", "expected_seconds")
+        return cls(
+            **{name: value[name] for name in names},
+            job_seconds=None if job is None else job["seconds"],
+            device_seconds=None if devices is None else devices["seconds"],
             json=value,
         )

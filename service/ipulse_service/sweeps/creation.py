@@ -11,14 +11,12 @@ from ipulse.models.partial_json import chosen_json
 from ipulse.spec import parse_spec
 from ipulse.sweeps import SweepConfig
 from ipulse.sweeps.config import InvalidSweep
-from ipulse_core import strict_json
 from ipulse_core.errors import InvalidInput, InvalidSpec, Problem
-from ipulse_service.agents.needs import Needs
 from ipulse_service.db.engine import Database, Transaction
 from ipulse_service.jobs import submission
 from ipulse_service.jobs.idempotency import Replay, compare, fingerprint_of
 from ipulse_service.jobs.submission import ResolvedSpec
-from ipulse_service.ops import in_specs
+from ipulse_service.quotas import store as quotas
 from ipulse_service.sweeps import proposals, store
 from ipulse_service.sweeps.rows import SweepRow
 
@@ -42,15 +40,20 @@ def create(database: Database, config: SweepConfig, caller: str, key: str | None
     if config.added:
         detail = "write all values into `parameters`; the service keeps here what came later"
         raise InvalidSweep([Problem("/added", "unsupported", detail)])
-    specs = _checked(config)  # outside of the transaction: it takes a while for a large grid
+    specs = check(config)  # outside of the transaction: it takes a while for a large grid
     with database.write() as transaction:
         if key is not None:
             transaction.lock(f"sweep/{caller}/{key}")
             former = store.find_key(transaction, caller, key)
             if former is not None:
+                store.get(transaction, former.id)  # the caller may not read it any more
                 return CreatedSweep(
                     former, compare(former, fingerprint, "use a new key for another sweep")
                 )
+        access = transaction.access
+        quotas.check_priority(
+            transaction, access.project, access.name, config.priority, "/priority"
+        )
         check_admission(transaction, specs)
         sweep = store.add(
             transaction,
@@ -73,8 +76,8 @@ def _chosen(config: SweepConfig) -> dict[str, Any]:
     return {**chosen, "order": list(config.parameters)}
 
 
-def _checked(config: SweepConfig) -> list[ResolvedSpec]:
-    """Returns a spec of each trial of a grid; of other methods that of the first trial.
+def check(config: SweepConfig) -> list[ResolvedSpec]:
+    """Returns specs of a grid that differ in their needs; of other methods that of the first trial.
 
     Later proposals of other methods are checked when they are made. Raises InvalidSweep.
     """
@@ -85,7 +88,7 @@ def _checked(config: SweepConfig) -> list[ResolvedSpec]:
         return specs
     parameters = proposals.parameters_of(config, 1)
     try:
-        return list(proposals.specs_of(config, parameters).values())[:1]
+        return [proposals.spec_with_checked_seeds(config, parameters)]
     except InvalidSpec as error:
         placed = [
             proposals.placed_problem(config, 1, parameters, problem) for problem in error.problems
@@ -99,19 +102,9 @@ def config_text(config: SweepConfig) -> str:
     return json.dumps(config.model_dump(mode="json"), allow_nan=False)
 
 
-def _checked_parts(resolved: ResolvedSpec) -> str:
-    """Returns the parts of a spec that its admission depends on, as JSON."""
-    needs = Needs.of_spec(resolved.spec)
-    needs_network = in_specs.names_op(resolved.spec) or needs.requirements.neuron_packages
-    parts = ["data", *(["network"] if needs_network else [])]
-    return strict_json.dumps([needs, *(resolved.value[part] for part in parts)])
-
-
 def check_admission(transaction: Transaction, specs: list[ResolvedSpec]) -> None:
     """Raises the error of the first trial that no known agent can run."""
-    # Few of many trials differ in what they need.
-    different = {(Needs.of_spec(one.spec), _checked_parts(one)): one for one in specs}
-    for resolved in different.values():
+    for resolved in specs:
         try:
             submission.check_admission(transaction, resolved)
         except InvalidInput as error:

@@ -127,17 +127,19 @@ def _placed(problem: Problem, former: SweepConfig) -> Problem:
 
 
 def _with_seeds(config: SweepConfig) -> list[ResolvedSpec]:
-    """Returns the specs of the first trial. Raises InvalidInput for a seed that is none."""
+    """Returns a spec of the first trial. Raises InvalidInput for a seed that is none."""
     try:
-        specs = proposals.specs_of(config, proposals.parameters_of(config, 1))
+        return [proposals.spec_with_checked_seeds(config, proposals.parameters_of(config, 1))]
     except InvalidSpec as error:
         problems = [Problem("/seeds", each.code, each.detail) for each in error.problems]
         raise InvalidInput(problems) from error
-    return list(specs.values())
 
 
 def _checked(config: SweepConfig, first: int) -> list[ResolvedSpec]:
-    """Returns a spec of each trial from a number on. Raises InvalidInput."""
+    """Returns specs of the trials from a number on that differ in their needs.
+
+    Raises InvalidInput.
+    """
     problems, specs = proposals.problems_of_grid(config, first)
     if problems:
         placed = [

@@ -15,6 +15,7 @@ from ipulse_core.errors import InvalidInput
 from ipulse_service.db.engine import Transaction
 from ipulse_service.jobs import submission
 from ipulse_service.jobs.submission import ResolvedSpec
+from ipulse_service.quotas import store as quotas
 from ipulse_service.sweeps import (
     limits,
     proposals,
@@ -34,7 +35,10 @@ from ipulse_service.sweeps.rows import (
     TrialState,
 )
 
-JOBS_AT_ONCE = 25  # that one transaction adds, so that other writers need not wait for long
+# One transaction adds so many jobs, and no more after so many bytes of specs, so that other writers
+# need not wait for long. Further seeds of a trial follow in later transactions.
+JOBS_AT_ONCE = 25
+BYTES_AT_ONCE = 2**21
 MAX_FAILED = 10  # trials in a row, after which a sweep stops
 
 
@@ -53,19 +57,22 @@ def advance(transaction: Transaction, pk: int, proposal: Proposal | None = None)
     config = sweep.definition
     sweep, left, running = _store_results(transaction, sweep, config)
     sweep = _apply_limits(transaction, sweep)
-    added = 0
+    added = size = 0
     while sweep.state is SweepState.RUNNING and sweep.next_trial <= sweep.trials:
-        if running >= sweep.parallel or added >= JOBS_AT_ONCE:
+        if running >= sweep.parallel or added >= JOBS_AT_ONCE or size >= BYTES_AT_ONCE:
             break
+        if not quotas.has_room(transaction, sweep.project, sweep.owner, 1):
+            return False  # it goes on when other jobs have started
         chosen = _chosen(config, sweep.next_trial, proposal)
         if chosen is None:
             break
-        jobs = _begin(transaction, sweep, config, chosen)
+        specs = _begin(transaction, sweep, config, chosen)
         sweep = store.change(transaction, sweep, next_trial=sweep.next_trial + 1)
-        added += max(1, jobs)
-        running += 1 if jobs else 0
-        left += 1 if jobs else 0
-        if not jobs:
+        added += max(1, len(specs))
+        size += _size(specs)
+        running += 1 if specs else 0
+        left += 1 if specs else 0
+        if not specs:
             sweep = _apply_limits(transaction, sweep)
     may_begin = sweep.state is SweepState.RUNNING and sweep.next_trial <= sweep.trials
     is_over = sweep.state is SweepState.STOPPING or sweep.next_trial > sweep.trials
@@ -92,7 +99,7 @@ def is_due(transaction: Transaction, pk: int) -> bool:
         if not seeds.is_open(groups[trial.pk]):
             return True
         specs = _specs_of_seeds(sweep, sweep.definition, trial, groups[trial.pk])
-        if _refusal(transaction, specs) is None:  # else it ends with the jobs that it has
+        if _refusal(transaction, sweep, specs) is None:  # else it ends with the jobs that it has
             return True
     if sweep.state is SweepState.RUNNING and sweep.next_trial <= sweep.trials:
         return limits.is_out_of_time(sweep, transaction.now) or len(running) < sweep.parallel
@@ -128,13 +135,14 @@ def _store_results(
             columns = trial_end.columns(group)
             trial_store.change_trial(transaction, trial, **columns, finished_at=transaction.now)
             left -= 1
-    added = 0
+    added = size = 0
     for trial, group in waiting:
         is_open = seeds.is_open(group)
-        if added >= JOBS_AT_ONCE or (not is_open and busy >= sweep.parallel):
+        is_enough = added >= JOBS_AT_ONCE or size >= BYTES_AT_ONCE
+        if is_enough or (not is_open and busy >= sweep.parallel):
             continue
         specs = _specs_of_seeds(sweep, config, trial, group)
-        refusal = _refusal(transaction, specs)
+        refusal = _refusal(transaction, sweep, specs)
         if refusal is not None:  # such as a custom op that was deleted
             if not is_open:  # it ends with the seeds that it has
                 trial_store.repeat_none(transaction, trial.sweep_pk, trial.pk)
@@ -142,8 +150,11 @@ def _store_results(
                 trial_store.change_trial(transaction, trial, **columns, finished_at=transaction.now)
                 left -= 1
             continue
+        if not quotas.has_room(transaction, sweep.project, sweep.owner, len(specs)):
+            continue
         trial_jobs.add(transaction, sweep, trial, specs, group)
         added += len(specs)
+        size += _size(specs)
         busy += not is_open
     if added or left != len(running):
         sweep = store.change(transaction, sweep)
@@ -175,37 +186,52 @@ def _chosen(config: SweepConfig, number: int, proposal: Proposal | None) -> Prop
 
 def _begin(
     transaction: Transaction, sweep: SweepRow, config: SweepConfig, proposal: Proposal
-) -> int:
-    """Adds the next trial with its jobs; returns how many. A trial that cannot run has failed."""
+) -> dict[int, ResolvedSpec]:
+    """Adds the next trial with its first jobs, and returns their specs by their seeds.
+
+    A trial that cannot run has failed, without a job.
+    """
     try:
-        specs = proposals.specs_of(config, proposal.parameters)
+        specs = proposals.specs_of(
+            config, proposal.parameters, most_bytes=BYTES_AT_ONCE, number=proposal.number
+        )
     except InvalidInput as error:
         message: str | None = _text_of(error)
     else:
-        message = _refusal(transaction, specs)
+        message = _refusal(transaction, sweep, specs)
     if message is not None:
         trial_store.add_trial(transaction, sweep, proposal, TrialState.FAILED, message)
-        return 0
+        return {}
     trial = trial_store.add_trial(transaction, sweep, proposal)
-    if config.stopping is not None:  # only the first seed can be stopped early
+    is_full = not quotas.has_room(transaction, sweep.project, sweep.owner, len(specs))
+    # Only the first seed can be stopped early.
+    if config.stopping is not None or is_full:
         specs = dict(list(specs.items())[:1])
     trial_jobs.add(transaction, sweep, trial, specs)
-    return len(specs)
+    return specs
+
+
+def _size(specs: Mapping[int, ResolvedSpec]) -> int:
+    return sum(len(resolved.text) for resolved in specs.values())
 
 
 def _specs_of_seeds(
     sweep: SweepRow, config: SweepConfig, trial: TrialRow, group: Sequence[TrialJob]
 ) -> dict[int, ResolvedSpec]:
-    """Returns the specs of the seeds of a trial that have no job yet."""
-    specs = proposals.specs_of(config, json.loads(trial.parameters))
-    return {seed: specs[seed] for seed in seeds.missing(sweep, config, group)}
+    """Returns the specs of the next seeds of a trial that have no job yet."""
+    missing = seeds.missing(sweep, config, group)
+    parameters = json.loads(trial.parameters)
+    return proposals.specs_of(config, parameters, missing, BYTES_AT_ONCE, trial.number)
 
 
-def _refusal(transaction: Transaction, specs: Mapping[int, ResolvedSpec]) -> str | None:
+def _refusal(
+    transaction: Transaction, sweep: SweepRow, specs: Mapping[int, ResolvedSpec]
+) -> str | None:
     """Returns why jobs of these specs cannot be added now, None if they can."""
     try:
-        for resolved in specs.values():
-            submission.check_admission(transaction, resolved)
+        with transaction.acting_for(sweep.rights):
+            for resolved in specs.values():
+                submission.check_admission(transaction, resolved)
     except InvalidInput as error:
         return _text_of(error)
     return None

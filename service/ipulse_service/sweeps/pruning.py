@@ -55,9 +55,10 @@ def _after_epochs(
     if stopping is None or not _is_alone(transaction, row.pk):
         return
     transaction.lock(f"sweep/rungs/{sweep.pk}")  # decisions of one sweep come one by one
+    is_weak = False  # at the newest rung: an agent may report several epochs at once
     for metric in metrics:
         value = metric.values.get(objective.metric)
-        if value is None or not stopping.decides_after(metric.epoch):
+        if value is None or not stopping.decides_after(metric.epoch, metric.epochs):
             continue
         if objective.at == "best":
             until = results.epoch_values(transaction, job.pk, objective.metric)
@@ -75,11 +76,11 @@ def _after_epochs(
             "at": transaction.now,
         }
         transaction.connection.execute(insert(sweep_rungs).values(rung))
-        if not goes_on and metric.epoch < metric.epochs:
-            # It may stop anyway, or its agent may be too old to finish early.
-            with suppress(Conflict):
-                finishing.finish(transaction, job, settings, Reason.PRUNED)
-            return
+        is_weak = not goes_on and metric.epoch < metric.epochs
+    if is_weak:
+        # It may stop anyway, or its agent may be too old to finish early.
+        with suppress(Conflict):
+            finishing.finish(transaction, job, settings, Reason.PRUNED)
 
 
 def _is_alone(transaction: Transaction, trial_pk: int) -> bool:

@@ -22,14 +22,12 @@ class NothingToRepeat(Conflict):
     code = "nothing_to_repeat"
 
 
-def retry_job(
-    transaction: Transaction, job: JobRow, retried_by: str, may_submit_code: bool
-) -> JobRow:
+def retry_job(transaction: Transaction, job: JobRow, retried_by: str) -> JobRow:
     """Retries a locked job, and makes its trial run again if it belongs to a sweep.
 
     Raises what `retry.retry` raises.
     """
-    revived = retry.retry(transaction, job, retried_by, may_submit_code)
+    revived = retry.retry(transaction, job, retried_by)
     if not revived:
         return job
     _reopen_trials(transaction, revived)

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from ipulse.sweeps import SweepConfig, parse_sweep
 from ipulse_core.states import JobState
+from ipulse_service.db.access import Access, of_owner
 from ipulse_service.db.tables import sweep_jobs, sweep_trials, sweeps
 
 
@@ -63,6 +64,14 @@ class SweepRow(NamedTuple):
     finished_at: int | None
     continued_at: int | None  # when it last continued after its end
     version: int
+    project: str
+    owner: str  # of its jobs, too
+    created_by: str
+
+    @property
+    def rights(self) -> Access:
+        """The rights with which its jobs are added."""
+        return of_owner(self.owner, self.project)
 
     @classmethod
     def of(cls, row: Sequence[Any]) -> SweepRow:

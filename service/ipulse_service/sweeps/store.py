@@ -55,10 +55,13 @@ def add(
         "parallel": parallel,
         "created_at": transaction.now,
         "updated_at": transaction.now,
+        **transaction.access.ownership(),
     }
     added = insert(sweeps).values(values).returning(*SWEEP_COLUMNS)
     transaction.topics.add(TOPIC)
-    return SweepRow.of(transaction.connection.execute(added).one())
+    sweep = SweepRow.of(transaction.connection.execute(added).one())
+    transaction.audit("sweep.create", sweep.id, sweep.project)
+    return sweep
 
 
 def find_key(transaction: Transaction, caller: str, key: str) -> SweepRow | None:
@@ -76,9 +79,16 @@ def get(transaction: Transaction, sweep_id: str) -> SweepRow:
         if transaction.is_writing:
             query = query.with_for_update(key_share=True)
         row = transaction.connection.execute(query).one_or_none()
-    if row is None:
+    if row is None or not transaction.access.sees(row.project):
         raise NoSuchSweep()
     return SweepRow.of(row)
+
+
+def get_to_change(transaction: Transaction, sweep_id: str) -> SweepRow:
+    """Returns the sweep like `get`. Raises NotPermitted, too, if the caller may not change it."""
+    sweep = get(transaction, sweep_id)
+    transaction.access.check_change(sweep.project, sweep.owner)
+    return sweep
 
 
 def peek(transaction: Transaction, pk: int) -> SweepRow | None:
@@ -109,6 +119,7 @@ def remove(transaction: Transaction, sweep: SweepRow) -> None:
     """Deletes a locked sweep with its trials; their jobs stay. Raises SweepNotOver."""
     if sweep.state is not SweepState.ENDED:
         raise SweepNotOver()
+    transaction.audit("sweep.delete", sweep.id, sweep.project)
     of_sweep = select(sweep_trials.c.pk).where(sweep_trials.c.sweep_pk == sweep.pk)
     for table in (sweep_jobs, sweep_rungs):
         transaction.connection.execute(delete(table).where(table.c.trial_pk.in_(of_sweep)))
@@ -119,7 +130,8 @@ def remove(transaction: Transaction, sweep: SweepRow) -> None:
 
 def page(transaction: Transaction, before: int | None, limit: int) -> list[SweepRow]:
     """Returns sweeps, newest first, older than the key `before`."""
-    query = select(*SWEEP_COLUMNS).order_by(sweeps.c.pk.desc()).limit(limit)
+    query = select(*SWEEP_COLUMNS).where(transaction.access.where(sweeps))
+    query = query.order_by(sweeps.c.pk.desc()).limit(limit)
     if before is not None:
         query = query.where(sweeps.c.pk < before)
     return [SweepRow.of(row) for row in transaction.connection.execute(query)]
@@ -160,5 +172,6 @@ def change(transaction: Transaction, sweep: SweepRow, **columns: Any) -> SweepRo
     row = transaction.connection.execute(changed).one_or_none()
     if row is None:
         raise Conflict("the sweep changed at the same moment; try again")
+    transaction.audit("sweep.change", sweep.id, sweep.project, ", ".join(sorted(columns)))
     transaction.topics.add(TOPIC)
     return SweepRow.of(row)

@@ -19,6 +19,7 @@ from ipulse_service.jobs.dependencies import Dependency
 from ipulse_service.jobs.job_attributes import JobAttributes
 from ipulse_service.jobs.scheduling_options import SchedulingOptions
 from ipulse_service.jobs.submission import ResolvedSpec
+from ipulse_service.quotas import store as quotas
 from ipulse_service.sweeps import code_rights, trial_store
 from ipulse_service.sweeps.rows import SweepRow, TrialJob, TrialRow
 
@@ -26,7 +27,9 @@ from ipulse_service.sweeps.rows import SweepRow, TrialJob, TrialRow
 _COMPILED = (JobState.RUNNING.value, JobState.REPORTING.value, JobState.SUCCEEDED.value)
 _ENDED_WITHOUT = (JobState.FAILED.value, JobState.CANCELLED.value)
 # Fields that decide when and where a job runs.
-_PLACEMENT = ("connection_type", "acquire_poll_seconds", "acquire_timeout_seconds", "where")
+_PLACEMENT = (
+    *("connection_type", "acquire_poll_seconds", "acquire_timeout_seconds", "where", "pool"),
+)
 
 
 def add(
@@ -41,7 +44,9 @@ def add(
     A job that failed is retried; one that cannot be is replaced, and keeps its seed.
     """
     attributes = JobAttributes(tags=(f"trial-{trial.number}",), group=sweep.id)
-    options = SchedulingOptions(priority=sweep.definition.priority)
+    priority = sweep.definition.priority
+    priority = quotas.allowed_priority(transaction, sweep.project, sweep.owner, priority)
+    options = SchedulingOptions(priority=priority)
     has = {job.seed: job for job in group}
     for seed, resolved in specs.items():
         former = has.get(seed)
@@ -49,7 +54,8 @@ def add(
             trial_store.run_again(transaction, former)
             continue
         key, after = shared(transaction, sweep, resolved.value)
-        job = submission.store_job(transaction, resolved, options, attributes, after=after)
+        with transaction.acting_for(sweep.rights):
+            job = submission.store_job(transaction, resolved, options, attributes, after=after)
         if former is None:
             trial_store.add_job(transaction, trial, seed, job, key)
         else:

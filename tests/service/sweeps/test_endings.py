@@ -38,6 +38,24 @@ class TestStopping:
         assert attempt.report({**metric, "scope": "epoch", "values": values}).status_code == 200
         return not attempt.heartbeat().json()["finish"]
 
+    def test_a_trial_is_judged_at_its_newest_rung(self, service: InProcess) -> None:
+        """An agent that was cut off reports several epochs at once, of which the last one leads."""
+        sweep = create(
+            service, parameters={RATE: {"values": [0.1, 0.01]}}, seeds=[1, 2], stopping=self.ASHA
+        )
+        trials = begun(service, sweep["id"], 2)
+        early, late = [service.attempt(trial["jobs"][0]["id"]) for trial in trials]
+        for attempt, values in ((early, [0.5, 0.5, 0.5, 0.5]), (late, [0.2, 0.4, 0.9, 0.9])):
+            for name in ("prepare", "compile", "acquire", "run"):
+                attempt.report(phase(name))
+            metrics = [
+                {"kind": "metric", "scope": "epoch", "epoch": number, "epochs": 9, "step": number}
+                | {"steps": 9, "values": {"test_accuracy": value}}
+                for number, value in enumerate(values, start=1)
+            ]
+            assert attempt.report(*metrics).status_code == 200
+            assert not attempt.heartbeat().json()["finish"]
+
     def test_a_weak_trial_is_stopped_and_keeps_its_results(self, service: InProcess) -> None:
         sweep = create(
             service, parameters={RATE: {"values": [0.1, 0.01]}}, seeds=[1, 2], stopping=self.ASHA
@@ -132,6 +150,7 @@ class TestLimits:
         ended = sweep_of(service, sweep["id"])
         assert (ended["reason"], ended["begun"]) == ("device_limit", 1)
         assert ended["device_seconds"] > 0
+        assert sum(ended["cost"].values()) == pytest.approx(ended["device_seconds"], abs=0.1)
 
 
 class TestAfterALimit:

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
+from ipulse.cli.completing import complete_setting
 from ipulse.cli.exits import Exit
 from ipulse.cli.options import Address, AsJSON, Yes, addressed
 from ipulse.cli.sweep_reference import SweepId, find_sweep
@@ -87,7 +88,11 @@ def extend_sweep(
     parallel: Annotated[int | None, typer.Option(min=1, help="Trials at the same time.")] = None,
     vary: Annotated[
         list[str] | None,
-        typer.Option(metavar="FIELD=V1,V2", help="More values of a setting of a grid."),
+        typer.Option(
+            metavar="FIELD=V1,V2",
+            help="More values of a setting of a grid.",
+            autocompletion=complete_setting,
+        ),
     ] = None,
     seeds: Annotated[
         int | None, typer.Option(min=1, max=100, help="Jobs of each trial in all.")

@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 
 import typer
 
+from ipulse.cli.completing import complete_setting
 from ipulse.cli.display.figures import figure
 from ipulse.cli.display.sweep_tables import setting_text
 from ipulse.cli.exits import Exit
@@ -31,6 +32,7 @@ def run_sweep(
         list[str] | None,
         typer.Option(
             metavar="FIELD=V1,V2",
+            autocompletion=complete_setting,
             help="Values of a setting, as YAML, or its distribution, such as "
             "learning_rate=log_uniform:1e-4,0.1. May be repeated.",
         ),

@@ -65,7 +65,7 @@ class SweepChanger:
     def apply(self, change: Callable[[Transaction, SweepRow], SweepRow]) -> SweepDetail:
         """Changes the sweep if it still has the ETag of If-Match, and returns it."""
         with self.state.database.write() as transaction:
-            sweep = store.get(transaction, self.sweep_id)
+            sweep = store.get_to_change(transaction, self.sweep_id)
             etags.require(self.if_match, sweep.tag)
             change(transaction, sweep)
         return detail(self.state, self.sweep_id, self.response)
@@ -117,9 +117,9 @@ def retry_sweep(
     A sweep that ended before all its trials had begun does not begin the others.
     """
     with changer.state.database.read() as transaction:
-        definition = store.get(transaction, changer.sweep_id).definition
-    if code_rights.names_op(definition):
-        caller.check_submits_code()
+        sweep = store.get_to_change(transaction, changer.sweep_id)
+    if code_rights.names_op(sweep.definition):
+        caller.access.check_submits_code(sweep.project)
     is_default = not (query.failed or query.deleted or query.trial)
     repeat = partial(
         repeats.repeat,
@@ -141,12 +141,12 @@ def change_sweep(request: SweepChange, changer: Changer, caller: CurrentCaller) 
 
     A sweep that has ended continues if more trials, values, seeds or other limits are given, and
     409 `limit_reached` says that a limit would end it again at once. Values and seeds are checked
-    as at the creation; custom ops need a token with the flag `submit_code`.
+    as at the creation; custom ops need the role developer and a token with the scope `code`.
     """
     with changer.state.database.read() as transaction:
-        definition = store.get(transaction, changer.sweep_id).definition
-    if code_rights.names_op(definition, request.values):
-        caller.check_submits_code()
+        sweep = store.get_to_change(transaction, changer.sweep_id)
+    if code_rights.names_op(sweep.definition, request.values):
+        caller.access.check_submits_code(sweep.project)
     growth = None
     has_limits = request.limits is not None
     if request.values or request.seeds or has_limits:
@@ -180,6 +180,6 @@ def change_sweep(request: SweepChange, changer: Changer, caller: CurrentCaller) 
 def delete_sweep(sweep_id: SweepId, state: State, if_match: IfMatch = None) -> None:
     """Deletes a sweep that has ended, with its trials. Its jobs stay, in the group of its id."""
     with state.database.write() as transaction:
-        sweep = store.get(transaction, sweep_id)
+        sweep = store.get_to_change(transaction, sweep_id)
         etags.require(if_match, sweep.tag)
         store.remove(transaction, sweep)

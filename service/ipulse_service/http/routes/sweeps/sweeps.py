@@ -19,6 +19,7 @@ from ipulse_service.http.responses import REPLAY_HEADERS, mark_replay
 from ipulse_service.http.schemas.sweeps.sweeps import SweepDetail, SweepInfo, SweepList
 from ipulse_service.http.schemas.sweeps.trials import TrialInfo, TrialList
 from ipulse_service.http.state import AppState
+from ipulse_service.quotas import usage
 from ipulse_service.sweeps import code_rights, creation, store, trial_store
 from ipulse_service.sweeps.rows import SweepRow, TrialRow
 
@@ -76,13 +77,14 @@ def create_sweep(
         str | None, Header(description="Makes a repeated request return the same sweep.")
     ] = None,
 ) -> SweepDetail:
-    """Creates a sweep. Every trial of a grid is checked before.
+    """Creates a sweep. Every trial of a grid is checked before, as far as 32 MiB of specs go.
 
     The trials are submitted as jobs, so many at the same time as `parallel` says. The group of
-    these jobs is the id of the sweep. Custom ops need a token with the flag `submit_code`.
+    these jobs is the id of the sweep. Custom ops need the role
+    developer and a token with the scope `code`.
     """
     if code_rights.names_op(config):
-        caller.check_submits_code()
+        caller.access.check_submits_code(caller.access.project)
     key = None if idempotency_key is None else check_key(idempotency_key)
     created = creation.create(state.database, config, caller.name, key)
     mark_replay(response, created.replay)
@@ -145,8 +147,9 @@ def detail(state: AppState, sweep_id: str, response: Response) -> SweepDetail:
         best = _best(transaction, sweep)
         jobs = trial_store.job_counts(transaction, sweep)
         run_ms = trial_store.run_ms(transaction, sweep)
+        cost = usage.of_sweep(transaction, sweep.pk)
     response.headers["etag"] = etags.quoted(sweep.tag)
-    return SweepDetail.of(sweep, counts, best, jobs, run_ms)
+    return SweepDetail.of(sweep, counts, best, jobs, run_ms, cost)
 
 
 def _best(transaction: Transaction, sweep: SweepRow) -> TrialRow | None:

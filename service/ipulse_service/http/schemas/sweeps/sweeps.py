@@ -43,6 +43,9 @@ _SWEEP: dict[str, Any] = {
     "created_at": "2026-01-31T12:00:00.000Z",
     "updated_at": "2026-01-31T12:03:00.000Z",
     "finished_at": None,
+    "project": "default",
+    "owner": "alice",
+    "created_by": "alice",
     "version": 5,
 }
 
@@ -105,6 +108,9 @@ class SweepInfo(BaseModel):
     created_at: Timestamp | None
     updated_at: Timestamp | None
     finished_at: Timestamp | None
+    project: str
+    owner: str = Field(description="Who may change it, like maintainers of the project.")
+    created_by: str
     version: int = Field(description="Incremented by every change of the sweep.")
 
     @classmethod
@@ -121,11 +127,17 @@ class SweepDetail(SweepInfo):
         config=EXAMPLE,
         jobs_by_state={"running": 2, "succeeded": 1},
         device_seconds=180.5,
+        cost={"succeeded": 150.0, "failed": 20.5, "lost": 10.0, "running": 12.0},
     )
 
     config: dict[str, Any] = Field(description="The definition with every default filled in.")
     jobs_by_state: dict[str, int] = Field(description="Jobs of its trials by their state.")
     device_seconds: float = Field(description="Time that agents spent on its ended jobs.")
+    cost: dict[str, float] = Field(
+        description="Device seconds of the attempts at its jobs by their outcome: succeeded, "
+        "stopped, failed, lost or running. A job with n IPUs counts n times; those that were "
+        "deleted do not count."
+    )
 
     @classmethod
     def of(
@@ -135,6 +147,7 @@ class SweepDetail(SweepInfo):
         best: TrialRow | None,
         job_counts: Mapping[str, int],
         run_ms: int,
+        cost_ms: Mapping[str, int],
     ) -> Self:
         """Returns the model of a stored sweep and what its jobs add up to."""
         return cls(
@@ -142,6 +155,7 @@ class SweepDetail(SweepInfo):
             config=json.loads(sweep.config),
             jobs_by_state=dict(job_counts),
             device_seconds=run_ms / 1000,
+            cost={outcome: ms / 1000 for outcome, ms in sorted(cost_ms.items())},
         )
 
 
@@ -174,5 +188,8 @@ def _fields(sweep: SweepRow, counts: Mapping[str, int], best: TrialRow | None) -
         "created_at": rfc3339(sweep.created_at),
         "updated_at": rfc3339(sweep.updated_at),
         "finished_at": rfc3339(sweep.finished_at),
+        "project": sweep.project,
+        "owner": sweep.owner,
+        "created_by": sweep.created_by,
         "version": sweep.version,
     }
