@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ipulse.optional_modules import optional_module
-from ipulse.spec.flat import Setting, flat_settings
 from ipulse_core.errors import NotFound
 
 from .blocking.job import JobHandle
+
+if TYPE_CHECKING:
+    from ipulse.spec.flat import Setting
 
 _ABSENT = "(none)"
 _NAME = "name"  # of the experiment: for people, no setting of the training
@@ -92,6 +94,8 @@ class JobComparison:
 
     def _read(self) -> dict[str, dict[str, Setting]]:
         if self._settings is None:
+            from ipulse.spec.flat import flat_settings
+
             self._settings = {job.id: flat_settings(job.spec) for job in self.jobs}
         return self._settings
 

@@ -19,6 +19,10 @@ SCALES = """
     return [...document.querySelectorAll("ip-curve")]
       .map(({ plot }) => [plot.scales.x.min, plot.scales.x.max]);
 """
+OPTION = """
+    const [, { chart }] = document.querySelectorAll("ip-chart");
+    return chart?.getOption().series.map(({ data }) => data);
+"""
 BRUSH = """
     const { chart } = document.querySelector("ip-chart");
     const axis = chart.getModel().getComponent("parallelAxis", arguments[0]);
@@ -60,7 +64,8 @@ def test_what_differs_is_shown_with_the_best_result(page: Page, group: str) -> N
     page.open(f"/compare?q={group}")
     page.until(lambda: len(page.texts(".chips li")) == len(RATES) * len(SEEDS))
     heads = page.texts("section[aria-label='Settings and metrics'] thead th")
-    assert [head.lower() for head in heads[2:4]] == ["seed", "learning rate"]
+    assert heads[:2] == ["Job", "Test acc."], "results stand beside the names"
+    assert heads[heads.index("State") + 1 :] == ["Seed", "Learning rate"]
     assert not any("epochs" in head.lower() for head in heads), "all jobs have as many"
     best = accuracy(RATES[-1], SEEDS[-1], EPOCHS)
     assert f"{100 * best:.1f} %" in page.texts("td.best")[0]
@@ -70,7 +75,7 @@ def test_the_spread_over_seeds_is_that_of_the_statistics(page: Page, group: str)
     page.open(f"/compare?q={group}")
     page.find("svg.dots")
     rows = page.driver.execute_script("""
-        return [...document.querySelectorAll("section[aria-label='Over seeds'] tbody tr")]
+        return [...document.querySelectorAll("section[aria-label='Groups'] tbody tr")]
           .map((row) => [...row.cells].map((cell) => cell.innerText.trim()));
     """)
     shown = {row[0]: row for row in rows}
@@ -110,6 +115,65 @@ def test_results_are_compared_with_a_baseline(page: Page, group: str) -> None:
     by = 100 * (accuracy(0.01, 1, EPOCHS) - accuracy(0.001, 1, EPOCHS))
     page.until(lambda: f"+{by:.1f} pts" in page.texts(f"{table} .difference.good"))
     assert len(page.all(f"{table} td.changed")) == 1, "the learning rate"
+
+
+def test_jobs_are_found_sorted_and_grouped_in_place(page: Page, group: str) -> None:
+    page.open(f"/compare?q={group}&metrics=test_accuracy")
+    table = "section[aria-label='Settings and metrics']"
+    page.until(lambda: len(page.all(f"{table} tbody tr")) == len(RATES) * len(SEEDS))
+    page.find(f"{table} thead th.main button").click()
+    page.until(lambda: page.texts(f"{table} tbody td.main")[0].startswith("91.7"))
+    page.find("input.find").send_keys("learning 0.001 seed 2")
+    page.until(lambda: len(page.all(f"{table} tbody tr")) == 1)
+    page.until(lambda: len(page.all(".curve-legend li")) == 1)
+    page.open(f"/compare?q={group}&group=learning_rate&find=0.01")
+    page.until(lambda: len(page.texts("section[aria-label='Groups'] tbody tr")) == len(RATES))
+    [[worse], [better]] = [
+        [row for row in page.texts("section[aria-label='Groups'] tbody tr") if row.startswith(rate)]
+        for rate in ("0.001", "0.01")
+    ]
+    # scipy.stats.ttest_ind of the accuracies of both rates, equal_var=False: 0.1039
+    assert "0.1" in worse.split()
+    assert "best" in better
+
+
+def test_boxes_and_bars_are_those_of_the_statistics(page: Page, group: str) -> None:
+    values = [accuracy(0.01, seed, EPOCHS) for seed in SEEDS]
+    for chart in ("box", "bar"):
+        page.open(f"/compare?q={group}&chart={chart}&sx=training.optimizer.learning_rate")
+        page.until(lambda: len(page.all("ip-chart")) == 2)
+        page.driver.execute_script("arguments[0].scrollIntoView()", page.all("ip-chart")[1])
+        option = page.until(lambda: page.driver.execute_script(OPTION))
+        if chart == "box":
+            box = [min(values), *statistics.quantiles(values, method="inclusive"), max(values)]
+            assert option[0][1] == pytest.approx(box)
+        else:
+            assert option[0][1] == pytest.approx(statistics.mean(values))
+
+
+def test_a_queued_job_takes_no_colour(page: Page, service: InProcess, group: str) -> None:
+    spec = {"version": 1, "name": "later", "network": {"layers": [{"neurons": 4}]}}
+    job_id = service.submit(spec)["id"]
+    page.open(f"/compare?q={group}+seed:1+OR+name:later")
+    page.until(lambda: len(page.all(".chips li")) == len(RATES) + 1)
+    assert len(page.all(".chips li svg.swatch")) == len(RATES)
+    service.user.post(f"/v1/jobs/{job_id}/cancel")
+
+
+def test_a_view_is_kept_for_other_jobs(page: Page, group: str) -> None:
+    page.open(f"/compare?q={group}&x=share&lines=range")
+    page.find("ip-curve canvas")
+    page.press("Views")
+    page.press("Save this view")
+    page.find("dialog input").send_keys("spread\n")
+    page.open(f"/compare?q={group}+seed:1")
+    page.find("ip-curve canvas")
+    page.press("Views")
+    page.press("spread")
+    page.until(lambda: "x=share" in page.address())
+    assert "seed" in page.address()
+    xs = "return document.querySelector('ip-curve')?.lines?.at(-1)?.x"
+    page.until(lambda: page.driver.execute_script(xs) == [25, 50, 75, 100])
 
 
 def test_charts_zoom_together_and_the_address_has_the_view(page: Page, group: str) -> None:
@@ -163,8 +227,8 @@ def test_an_outlier_shows_unzoomed_and_exactly_after_zooming(
         attempt.report(*points[first : first + 500])
     page.open(f"/compare?jobs={job_id}")
     line = """
-        const { data } = document.querySelector("ip-curve") ?? {};
-        return data ? data[0].map((x, i) => [x, data[1][i]]).filter(([, y]) => y > 2) : [];
+        const [line] = document.querySelector("ip-curve")?.lines ?? [];
+        return line ? line.x.map((x, i) => [x, line.y[i]]).filter(([, y]) => y > 2) : [];
     """
     page.until(lambda: page.driver.execute_script(line))
     low, high = page.all(".zoom input")
@@ -186,7 +250,10 @@ def test_unlike_jobs_are_compared_by_what_both_have_first(page: Page, service: I
     table = "section[aria-label='Settings and metrics']"
     page.until(lambda: page.texts(f"{table} .best"))
     heads = page.texts(f"{table} thead th")
-    assert heads.index("Data kind") < heads.index("Smoothness")
+    assert "Data kind" in heads
+    assert "Smoothness" not in heads, "the digits have none"
+    page.find(f"{table} .bar > button[aria-pressed]").click()
+    page.until(lambda: "Smoothness" in page.texts(f"{table} thead th"))
     fits = "return document.documentElement.scrollWidth <= innerWidth"
     assert page.driver.execute_script(fits), "the wide table scrolls within itself"
 

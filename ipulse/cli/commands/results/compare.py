@@ -19,7 +19,7 @@ from ipulse_core.ids import short_id
 from ipulse_core.numbers import plain_number
 
 _SPECS = (".yaml", ".yml", ".json")
-_FIGURES = ("mean", "sd", "95 %", "n")  # of a metric in a group
+_FIGURES = ("mean", "sd", "95 %", "n", "p")  # of a metric in a group
 _MOST_BESIDE = 4  # jobs that fit side by side on a terminal
 
 
@@ -58,8 +58,9 @@ def compare(
 ) -> Exit:
     """Compare jobs: the settings that differ and their results.
 
-    If several jobs differ in the seed only, the mean over the seeds, the standard deviation and
-    the 95 % interval of the mean (by Student's t) are shown. --csv prints each job, or with
+    If several jobs differ in the seed only, the mean over the seeds, the standard deviation, the
+    95 % interval of the mean (by Student's t) and p are shown: of Welch's t-test against the best
+    group, with Holm's correction for the number of groups. --csv prints each job, or with
     --group-by each group.
     """
     _check(job_ids, query)
@@ -132,13 +133,13 @@ def _show_jobs(result: dict[str, Any], wide: bool) -> None:
 
 
 def _beside(result: dict[str, Any]) -> tuple[list[str], list[list[str]]]:
-    """Return a table with a column for each job, and for two jobs the difference."""
+    """Return a table with a column for each job, and for two jobs the first minus the second."""
     jobs, labels = result["jobs"], _labels(result)
     has_difference = len(jobs) == 2
     headers = [
         "",
         *(short_id(job["id"]) for job in jobs),
-        *(["difference"] if has_difference else []),
+        *([" − ".join(short_id(job["id"]) for job in jobs)] if has_difference else []),
     ]
     rows = [["name", *(job["name"] for job in jobs)], ["state", *(job["state"] for job in jobs)]]
     for name, label in labels.items():
@@ -155,7 +156,7 @@ def _beside(result: dict[str, Any]) -> tuple[list[str], list[list[str]]]:
 
 def _groups(result: dict[str, Any]) -> tuple[list[str], list[list[Any]]]:
     """Return a table with a row for each group and plain numbers."""
-    figures = ("n", "of", "mean", "sd", "interval", "min", "max")
+    figures = ("n", "of", "mean", "sd", "interval", "min", "max", "p", "p_holm")
     headers = [*result["group_by"], *(f"{m} {f}" for m in result["metrics"] for f in figures)]
     return headers, [
         [
@@ -181,10 +182,11 @@ def _show_groups(result: dict[str, Any], wide: bool) -> None:
             row.append(_text(name, figures["mean"]))
             row += [_text(name, figures["sd"]), _plus_minus(name, figures["interval"])]
             row.append(f"{figures['n']} of {figures['of']}")
+            row.append("best" if figures["is_best"] else _text(None, figures["p_holm"]))
         rows.append(row)
     first = len(names) + 1  # column of a metric's mean
     means = range(first, len(headers), len(_FIGURES))
-    others = [mean + at for at in (3, 1, 2) for mean in reversed(means)]
+    others = [mean + at for at in (3, 1, 4, 2) for mean in reversed(means)]
     settings = least_varied_first(rows, range(len(names)))
     spare = [*others, *reversed(means[1:]), len(names), *settings]
     show_table(headers, rows, wide, spare=spare)

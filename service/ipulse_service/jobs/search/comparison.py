@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sqlalchemy import func, select
 
 from ipulse_core import strict_json
 from ipulse_core.metric_names import smaller_is_better
+from ipulse_core.statistics import Sample, against_best
 from ipulse_service.db.engine import Transaction
 from ipulse_service.db.tables import job_metrics, job_settings
 from ipulse_service.jobs import leases
@@ -65,6 +66,9 @@ class MetricSpread:
     spread: Spread | None  # None: no job has it
     of: int  # jobs of the group
     missing: list[str]  # ids of those without it
+    is_best: bool = False  # of the groups
+    p: float | None = None  # of Welch's test against the best group
+    p_holm: float | None = None  # corrected for the number of groups
 
 
 @dataclass(frozen=True)
@@ -222,13 +226,32 @@ def _groups(
     for row in rows:
         key = strict_json.dumps([values[row.pk][column.key] for column in groupers])
         members[key].append(row)
+    groups = list(members.values())
+    spreads = {
+        column.key: _tested(column.key, [_metric(jobs, values, column.key) for jobs in groups])
+        for column in metrics
+    }
     return [
         JobGroup(
             {column.key: values[jobs[0].pk][column.key] for column in groupers},
             [row.id for row in jobs],
-            {column.key: _metric(jobs, values, column.key) for column in metrics},
+            {key: of_groups[at] for key, of_groups in spreads.items()},
         )
-        for jobs in members.values()
+        for at, jobs in enumerate(groups)
+    ]
+
+
+def _tested(name: str, groups: Sequence[MetricSpread]) -> list[MetricSpread]:
+    """Returns the figures of groups with the tests of their means against the best."""
+    spreads = [group.spread for group in groups]
+    samples = [
+        None if spread is None else Sample(spread.mean, spread.deviation, spread.n)
+        for spread in spreads
+    ]
+    tests = against_best(samples, smaller_is_better(name))
+    return [
+        replace(group, is_best=at == tests.best, p=tests.p[at], p_holm=tests.corrected[at])
+        for at, group in enumerate(groups)
     ]
 
 

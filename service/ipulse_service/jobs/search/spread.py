@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 
+from ipulse_core.statistics import two_sided_p
+
 CONFIDENCE = 0.95
 
 
@@ -39,22 +41,8 @@ def student_t(freedom: int) -> float:
     low, high = 1.0, 13.0  # of any number of degrees of freedom
     for _ in range(60):
         middle = (low + high) / 2
-        if _probability_below(middle, freedom) < CONFIDENCE:
+        if two_sided_p(middle, freedom) > 1 - CONFIDENCE:
             low = middle
         else:
             high = middle
     return (low + high) / 2
-
-
-def _probability_below(t: float, freedom: int) -> float:
-    """Returns the probability of |t| below a value: Abramowitz and Stegun, 26.7.3 and 26.7.4."""
-    angle = math.atan(t / math.sqrt(freedom))
-    sine, cosine = math.sin(angle), math.cos(angle)
-    is_odd = freedom % 2 == 1
-    total, term = 0.0, cosine if is_odd else 1.0
-    for number in range(2 if is_odd else 1, freedom, 2):
-        total += term
-        term *= number / (number + 1) * cosine * cosine
-    if is_odd:
-        return 2 / math.pi * (angle + sine * total)
-    return sine * total

@@ -44,14 +44,15 @@ def group(client: Connection, agent: Agent, name: str) -> Iterator[list[str]]:
 
 def test_jobs_are_compared(client: Connection, run: Run, name: str, group: list[str]) -> None:
     lines = [line.split() for line in run("compare", group[2], group[3]).out.splitlines()]
-    assert lines[0] == [group[2][4:12], group[3][4:12], "difference"]
+    first, second = group[2][4:12], group[3][4:12]
+    assert lines[0] == [first, second, first, "−", second]
     assert ["learning_rate", "0.01", "0.1"] in lines
     assert ["test_accuracy", "95.2", "%", "80.0", "%", "+15.2", "points"] in lines
 
     table = run("compare", "-q", f"group:{name}", "--metrics", "test_accuracy").out
     assert [line.split() for line in table.splitlines()[1:]] == [
         ["0.1", "1", "80.0", "%", "1", "of", "1"],
-        ["0.01", "3", "94.6", "%", "0.6", "%", "±1.4", "%", "3", "of", "3"],
+        ["0.01", "3", "94.6", "%", "0.6", "%", "±1.4", "%", "3", "of", "3", "best"],
     ]
     each = run("compare", "-q", f"group:{name}", "--each", "--csv").out
     rows = list(csv.DictReader(io.StringIO(each)))

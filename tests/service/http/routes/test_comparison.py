@@ -71,6 +71,9 @@ def test_groups_differ_in_all_but_the_seed(service: InProcess, group: str) -> No
     assert best["sd"] == pytest.approx(0.0055, abs=5e-5)
     assert best["interval"] == pytest.approx(0.0137, abs=5e-5)
     assert (best["min"], best["max"]) == (0.941, 0.952)
+    # scipy.stats.ttest_ind(ACCURACIES[0.01], ACCURACIES[0.1], equal_var=False)
+    assert (best["is_best"], best["p"], best["p_holm"]) == (True, None, None)
+    assert by_rate[0.1]["p"] == by_rate[0.1]["p_holm"] == pytest.approx(0.157503, rel=1e-5)
     two = by_rate[0.1]
     assert (two["n"], two["of"], len(two["missing"])) == (2, 3, 1)
     assert two["sd"] == pytest.approx(statistics.stdev(ACCURACIES[0.1]))

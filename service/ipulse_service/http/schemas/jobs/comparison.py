@@ -34,6 +34,9 @@ _SPREAD: dict[str, Any] = {
     "max": 0.95,
     "interval": None,
     "missing": [],
+    "is_best": True,
+    "p": None,
+    "p_holm": None,
 }
 _JOB = {
     "id": JOB_ID,
@@ -105,6 +108,12 @@ class SpreadInfo(BaseModel):
         description="Half the width of the 95 % interval of the mean, by Student's t."
     )
     missing: list[str] = Field(description="Ids of the jobs without it.")
+    is_best: bool = Field(description="Whether no other group has a better mean.")
+    p: float | None = Field(
+        description="Of Welch's t-test against the group with the best mean; null for this group, "
+        "and if one of the two has a single value."
+    )
+    p_holm: float | None = Field(description="`p` by Holm's correction for the number of groups.")
 
     @classmethod
     def from_metric(cls, metric: MetricSpread) -> Self:
@@ -119,6 +128,9 @@ class SpreadInfo(BaseModel):
             max=None if spread is None else spread.maximum,
             interval=None if spread is None else spread.interval,
             missing=metric.missing,
+            is_best=metric.is_best,
+            p=metric.p,
+            p_holm=metric.p_holm,
         )
 
 

@@ -1,6 +1,7 @@
 // The resolved settings of two jobs, changed lines only.
 import { isolated } from "../../lib/format.js";
 import { LitElement, html, nothing } from "../../vendor.js";
+import { isNarrow } from "../../lib/narrow.js";
 import { api } from "../../lib/api.js";
 
 /** A spec as lines `path: value`. @returns {Map<string, string>} */
@@ -11,12 +12,16 @@ export function flat(value, path = "", lines = new Map()) {
   return lines;
 }
 
+const ROWS = 100; // at first
+const CARDS = 10; // on a phone
+
 class Configs extends LitElement {
   static properties = {
     jobs: { attribute: false },
     left: { state: true },
     right: { state: true },
     isAll: { state: true },
+    isWhole: { state: true },
     specs: { state: true },
     problem: { state: true },
   };
@@ -29,6 +34,7 @@ class Configs extends LitElement {
     this.right = "";
     this.specs = new Map();
     this.isAll = false;
+    this.isWhole = false;
     this.problem = "";
   }
 
@@ -69,6 +75,7 @@ class Configs extends LitElement {
             (path) => this.isAll || left.get(path) !== right.get(path),
           )
         : [];
+    const rows = this.isWhole ? paths.length : isNarrow() ? CARDS : ROWS;
     return html`<section aria-label="Configurations"><div class="bar"><h2>Configurations</h2>${this.select("left", "from")}${this.select("right", "to")}
         <label class="inline"><input type="checkbox" .checked=${this.isAll} @change=${(event) => {
           this.isAll = event.target.checked;
@@ -79,10 +86,17 @@ class Configs extends LitElement {
         paths.length
           ? html`<div class="grid-box diff" tabindex="0" role="region" aria-label="Changed settings"><table class="grid"><caption>Changed settings</caption>
         <thead><tr><th scope="col">Setting</th><th scope="col">from</th><th scope="col">to</th></tr></thead>
-        <tbody>${paths.map((path) => {
+        <tbody>${paths.slice(0, rows).map((path) => {
           const [before, after] = [left.get(path), right.get(path)];
           return html`<tr><th scope="row"><code>${path}</code></th><td class=${before === after ? "" : "removed"} data-label="from"><code>${before ?? "—"}</code></td><td class=${before === after ? "" : "added"} data-label="to"><code>${after ?? "—"}</code></td></tr>`;
         })}</tbody></table></div>`
+          : nothing
+      }
+      ${
+        paths.length > rows
+          ? html`<p><button type="button" @click=${() => {
+              this.isWhole = true;
+            }}>Show all ${paths.length} lines</button></p>`
           : nothing
       }</section>`;
   }

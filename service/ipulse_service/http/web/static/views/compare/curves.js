@@ -15,10 +15,11 @@ const AXES = {
   samples: "samples",
   training_time: "training time (s)",
   wall_time: "time (s)",
+  share: "share of the training (%)",
 };
 const NEVER_SMOOTHED = /learning_rate|second_threshold/; // their steps are real
 const GROUP = "compare";
-export const POINTS = 1000; // of a curve
+const PERCENT = 100;
 
 function toggled(list, name) {
   return list.includes(name) ? list.filter((one) => one !== name) : [...list, name];
@@ -45,8 +46,9 @@ async function refine(view) {
     return;
   }
   const { min: from, max: to } = chart.plot.scales.x;
+  const scale = view.x === "share" ? PERCENT : 1;
   if (
-    (view.part?.from === from && view.part?.to === to) ||
+    (view.part?.from === from / scale && view.part?.to === to / scale) ||
     view.x === "wall_time" ||
     !series.jobs.some((job) => job.series.some(isMerged))
   )
@@ -56,12 +58,13 @@ async function refine(view) {
     scope: series.scope,
     x: view.x,
     names: drawn.join(","),
-    points: POINTS,
-    from,
-    to,
+    points: view.points(series.jobs.length),
+    from: from / scale,
+    to: to / scale,
   };
   const finer = await api.get("/v1/metrics", { query, signal: view.signal }).catch(() => null);
-  if (finer) view.part = { from, to, jobs: new Map(finer.jobs.map((job) => [job.job, job.series])) };
+  if (finer)
+    view.part = { from: from / scale, to: to / scale, jobs: new Map(finer.jobs.map((job) => [job.job, job.series])) };
 }
 
 /** Writes the part that the pointer has chosen into the number fields. */
@@ -75,27 +78,45 @@ function read(view) {
   refine(view);
 }
 
+const kept = new WeakMap(); // by the data: what is chosen, and its curves
+
+/** The curves of a metric; the same object while the same is shown, so that nothing is drawn again. */
 function seriesOf(name, view, data) {
+  const known = kept.get(data) ?? kept.set(data, new Map()).get(data);
+  const key = [view.lines, view.part, ...view.shown].map(idOf).join();
+  if (known.get(name)?.key !== key) known.set(name, { key, series: seriesIn(name, view, data) });
+  return known.get(name).series;
+}
+
+const ids = new WeakMap();
+let count = 0;
+
+/** Returns a text that differs for each object. */
+function idOf(value) {
+  if (typeof value !== "object" || value === null) return String(value);
+  return ids.get(value) ?? ids.set(value, `#${++count}`).get(value);
+}
+
+function seriesIn(name, view, data) {
   const shown = new Set(view.shown.map((job) => job.id));
   const jobs = data.series.jobs.filter((job) => shown.has(job.job));
   const names = new Map();
   jobs.forEach((job) => names.set(job.name, (names.get(job.name) ?? 0) + 1));
-  const scale = isShare(name) ? 100 : 1;
+  const scale = isShare(name) ? PERCENT : 1;
   const perJob = jobs.flatMap((job) => {
     const series = job.series.find((one) => one.name === name);
     if (!series) return [];
-    const { color, dash } = data.colors.get(job.job);
     const finer = view.part?.jobs.get(job.job)?.find((one) => one.name === name);
     const { x, y } = lineOf(finer ? withPart(series, finer, view.part.from, view.part.to) : series, scale);
     const first = view.x === "wall_time" ? x[0] : 0;
+    const shift = (value) => (view.x === "share" ? PERCENT * value : value - first);
     return [
       {
         id: job.job,
         label:
           names.get(job.name) > 1 || !job.name ? `${isolated(job.name)} ${job.job.slice(4, 8)}` : isolated(job.name),
-        color,
-        dash,
-        x: first ? x.map((value) => value - first) : x,
+        ...data.colors.get(job.job),
+        x: first || view.x === "share" ? x.map(shift) : x,
         y,
       },
     ];
@@ -131,7 +152,7 @@ export function curves(view, data) {
       ${axis}
       ${
         hasGroups(data.comparison)
-          ? html`<label class="inline">Lines <select name="lines" @change=${set("lines", (value) => (value === "jobs" ? null : value))}>
+          ? html`<label class="inline">Lines <select name="lines" @change=${set("lines", (value) => (value === view.usualLines ? null : value))}>
         ${Object.entries(LINES).map(([key, words]) => html`<option value=${key} ?selected=${key === view.lines}>${words}</option>`)}</select></label>`
           : nothing
       }
@@ -145,7 +166,7 @@ export function curves(view, data) {
       (name) => `${name} ${view.x}`,
       (name) => html`<figure class="card">
       <ip-curve .series=${seriesOf(name, view, data)} .x=${AXES[view.x]} .name=${label(name)} .unit=${isShare(name) ? "%" : ""} .log=${view.isLog}
-        .smooth=${NEVER_SMOOTHED.test(name) ? 0 : view.smooth} group=${GROUP}></ip-curve></figure>`,
+        .smooth=${NEVER_SMOOTHED.test(name) ? 0 : view.smooth} .isRanked=${true} group=${GROUP}></ip-curve></figure>`,
     )}</div>
     ${data.comparison.jobs.length > data.series.jobs.length ? html`<p class="soft small">Curves of the first ${data.series.jobs.length} jobs.</p>` : nothing}
   </section>`;

@@ -1,6 +1,11 @@
 // One line a group: the mean of jobs that differ in the seed only, a band of their spread, and the jobs themselves,
 // faint.
+import { lineAt } from "../../charts/palette.js";
+import { stops } from "../../charts/points.js";
 import { label, metric } from "../../lib/format.js";
+
+const MOST_BANDS = 8; // groups with bands and with the curves of their jobs; more hide each other
+const MOST_PLACES = 1000; // of a mean
 
 export const LINES = {
   jobs: "each job",
@@ -11,13 +16,36 @@ export const LINES = {
 /** The groups of several jobs with curves. */
 export const hasGroups = ({ groups }) => groups.some((group) => group.jobs.length > 1);
 
-/** The settings of a group in words. */
-function words(group, comparison) {
-  const short = new Map(comparison.settings.map((one) => [one.name, one.label]));
-  const parts = comparison.group_by.map(
-    (name) => `${label(short.get(name) ?? name)} ${metric(name, group.values[name])}`,
-  );
-  return parts.join(", ") || "all jobs";
+const PREFERRED = /(^|\.)(kind|neurons)$/;
+
+/**
+ * The settings that tell groups apart: of several that separate the same groups, such as those that only one kind of
+ * job has, one.
+ * @returns {string[]}
+ */
+export function telling({ groups, group_by: names }) {
+  const missing = (name) => groups.filter((group) => group.values[name] === null).length;
+  const rank = (name) => 2 * missing(name) + (PREFERRED.test(name) ? 0 : 1);
+  const found = new Map();
+  for (const name of [...names].sort((a, b) => rank(a) - rank(b))) {
+    const numbers = new Map();
+    const pattern = groups.map(({ values }) => {
+      const value = JSON.stringify(values[name]);
+      return numbers.get(value) ?? numbers.set(value, numbers.size).get(value);
+    });
+    if (!found.has(String(pattern))) found.set(String(pattern), name);
+  }
+  const kept = new Set(found.values());
+  return names.filter((name) => kept.has(name));
+}
+
+/** The settings that a group has, in words. @param {string[]} names of settings */
+export function words(group, { settings }, names) {
+  const short = new Map(settings.map((one) => [one.name, one.label]));
+  const parts = names
+    .filter((name) => group.values[name] !== null)
+    .map((name) => `${label(short.get(name) ?? name)} ${metric(name, group.values[name])}`);
+  return parts.join(", ");
 }
 
 /** The value of a curve at x: between its points on a straight line, null before the first and after the last. */
@@ -35,7 +63,7 @@ function valueAt({ x, y }, at, from) {
  * @param {{x: number[], y: (number | null)[]}[]} curves @param {"sd" | "range"} kind
  */
 function spreadOf(curves, kind) {
-  const xs = [...new Set(curves.flatMap(({ x }) => x))].sort((a, b) => a - b);
+  const xs = stops(curves, MOST_PLACES);
   const places = curves.map(() => 0);
   const result = { x: xs, y: [], low: [], high: [] };
   for (const at of xs) {
@@ -61,21 +89,23 @@ function spreadOf(curves, kind) {
  * @param {import("../../charts/curve.js").Curve[]} series @param {any} comparison @param {"sd" | "range"} kind
  */
 export function grouped(series, comparison, kind) {
+  const names = telling(comparison);
   const of = new Map(series.map((one) => [one.id, one]));
   return comparison.groups.flatMap((group, index) => {
     const members = group.jobs.flatMap((id) => of.get(id) ?? []);
     if (!members.length) return [];
     const id = `group-${index}`;
-    const color = `--s${(index % 8) + 1}`;
-    const dash = index < 8 ? undefined : [6, 4];
+    const line = lineAt(index);
     const spread = spreadOf(
       members.map(({ x, y }) => ({ x: [...x], y: [...y] })),
       kind,
     );
     const count = members.length > 1 ? ` (${members.length})` : "";
+    const text = `${words(group, comparison, names) || "all jobs"}${count}`;
+    if (comparison.groups.length > MOST_BANDS) return [{ id, label: text, ...line, x: spread.x, y: spread.y }];
     return [
-      ...members.map((one) => ({ ...one, color, dash: undefined, faint: true, owner: id })),
-      { id, label: `${words(group, comparison)}${count}`, color, dash, ...spread },
+      ...members.map((one) => ({ ...one, color: line.color, dash: undefined, faint: true, owner: id })),
+      { id, label: text, ...line, ...spread },
     ];
   });
 }
