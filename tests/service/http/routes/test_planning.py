@@ -43,6 +43,14 @@ def test_counts_the_agents_that_could_run_it(alone: InProcess) -> None:
     assert planned["data_set"].startswith("shd/")
 
 
+def test_lists_the_simulators_that_can_run_the_network(alone: InProcess) -> None:
+    announce(alone, "a", "cpu")
+    assert plan(alone)["nir_targets"] == ["generic", "norse", "snntorch", "spikingjelly"]
+    network = {**SPEC["network"], "reset": "subtract"}
+    answer = alone.user.post("/v1/jobs:validate", json={**SPEC, "network": network})
+    assert "sinabs" in answer.json()["nir_targets"]
+
+
 def test_a_spec_that_no_agent_can_run_is_refused(alone: InProcess) -> None:
     announce(alone, "a", "cpu", data_sets=[])
     answer = check_problem(alone.user.post("/v1/jobs:plan", json=SHD), 422)
@@ -79,3 +87,46 @@ def test_what_cannot_fit_is_refused_with_the_number(alone: InProcess) -> None:
         problem = check_problem(alone.user.post(path, json=huge), 422)
         assert (problem["code"], problem["errors"][0]["pointer"]) == ("does_not_fit", "/device")
         assert "638,976" in problem["errors"][0]["detail"]
+
+
+def test_expects_the_time_of_another_size_by_its_work(alone: InProcess) -> None:
+    announce(alone, "a", "cpu")
+    assert plan(alone)["expected"] is None
+    history(alone, minutes=2, jobs=1)
+    first = plan(alone)["expected"]
+    assert (first["seconds"], first["basis"], first["jobs"]) == (120, "work", 1)
+    epochs = 3 * plan(alone)["spec"]["training"]["epochs"]
+    longer = {**SPEC, "training": {"epochs": epochs}}
+    expected = plan(alone, longer)["expected"]
+    assert expected["seconds"] == 360
+    assert expected["least_seconds"] <= 180 <= 720 <= expected["most_seconds"]
+    history(alone, minutes=2, jobs=2)
+    alike = plan(alone)["expected"]
+    assert (alike["basis"], alike["jobs"]) == ("like_jobs", 3)
+    assert plan(alone, longer)["expected"]["most_seconds"] < 720
+
+
+def test_plans_a_sweep(alone: InProcess) -> None:
+    announce(alone, "a", "cpu")
+    announce(alone, "b", "cpu")
+    sweep = {
+        "sweep": "sizes",
+        "spec": SPEC,
+        "parameters": {"/training/epochs": {"values": [1, 2, 3]}},
+        "seeds": [1, 2],
+        "parallel": 4,
+    }
+    path = "/v1/sweeps:plan"
+    planned = alone.user.post(path, json=sweep).json()
+    assert (planned["trials"], planned["jobs"], planned["parallel"]) == (3, 6, 2)
+    assert planned["expected_job"] is None
+    history(alone, minutes=2, jobs=1)
+    each = plan(alone)["spec"]["training"]["epochs"]
+    planned = alone.user.post(path, json=sweep).json()
+    assert planned["expected_job"]["seconds"] == 120 * 2 / each
+    assert planned["expected_devices"]["seconds"] == 6 * 120 * 2 / each
+    assert planned["expected_seconds"] == 3 * 120 * 2 / each
+    assert planned["waiting_on"]["reason"] == "wake_up"
+    assert alone.user.get("/v1/sweeps").json()["sweeps"] == []
+    wrong = {**sweep, "parameters": {"/training/epochs": {"values": [0]}}}
+    assert alone.user.post(path, json=wrong).status_code == 422

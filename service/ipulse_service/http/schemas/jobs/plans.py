@@ -2,15 +2,69 @@
 
 from __future__ import annotations
 
-from typing import Self
+from typing import Any, Literal, Self
 
-from pydantic import Field
+from pydantic import BaseModel, Field
 
-from ipulse_service.http.schemas.base import JOB_ID, SHA256, SPEC, example
+from ipulse.spec import brief_json
+from ipulse_service.http.schemas.base import BRIEF_SPEC, JOB_ID, SHA256, SPEC, example
 from ipulse_service.http.schemas.jobs.job_parts import WaitingInfo
-from ipulse_service.http.schemas.jobs.validated_spec import FIT, FitInfo, ValidatedSpec
+from ipulse_service.http.schemas.jobs.validated_spec import (
+    FIT,
+    NIR_TARGETS,
+    FitInfo,
+    ValidatedSpec,
+    nir_targets_of,
+)
+from ipulse_service.http.schemas.quotas import QuotaInfo
+from ipulse_service.jobs.queue.durations import Expected
 from ipulse_service.jobs.queue.waiting import JobPlan
 from ipulse_service.jobs.submission import ResolvedSpec
+
+WAITING: dict[str, Any] = {
+    "reason": "device_busy",
+    "detail": "",
+    "position": 2,
+    "of": 2,
+    "holder": JOB_ID,
+    "holder_device": "cpu",
+    "estimated_start": "2026-01-31T12:01:00.000Z",
+}
+EXPECTED: dict[str, Any] = {
+    "seconds": 61.0,
+    "least_seconds": 42.5,
+    "most_seconds": 88.0,
+    "basis": "work",
+    "jobs": 7,
+}
+
+
+class ExpectedDuration(BaseModel):
+    """How long a job, or all jobs of a sweep together, are expected to be with agents."""
+
+    model_config = example(**EXPECTED)
+
+    seconds: float
+    least_seconds: float
+    most_seconds: float
+    basis: Literal["like_jobs", "work"] = Field(
+        description="like_jobs: three or more that did the same work took so long; work: others "
+        "did so much work in a second on such a device, by the sizes in their specs."
+    )
+    jobs: int = Field(description="Successful jobs from which it was taken.")
+
+    @classmethod
+    def of(cls, found: Expected | None, times: float = 1) -> Self | None:
+        """Returns the model of an expected time of so many jobs, if there is one."""
+        if found is None:
+            return None
+        return cls(
+            seconds=times * found.ms / 1000,
+            least_seconds=times * found.least_ms / 1000,
+            most_seconds=times * found.most_ms / 1000,
+            basis=found.basis,
+            jobs=found.jobs,
+        )
 
 
 class PlannedJob(ValidatedSpec):
@@ -19,23 +73,19 @@ class PlannedJob(ValidatedSpec):
     model_config = example(
         valid=True,
         spec=SPEC,
+        brief=BRIEF_SPEC,
         spec_sha256=SHA256,
         fit=FIT,
+        nir_targets=NIR_TARGETS,
         data_set="shd/shd",
         agents=2,
         agents_with_device=2,
         agents_with_data=2,
         able_agents=2,
         usual_seconds=64.2,
-        waiting_on={
-            "reason": "device_busy",
-            "detail": "",
-            "position": 2,
-            "of": 2,
-            "holder": JOB_ID,
-            "holder_device": "cpu",
-            "estimated_start": "2026-01-31T12:01:00.000Z",
-        },
+        expected=EXPECTED,
+        waiting_on=WAITING,
+        quotas=[{"project": "vision", "user": "alice", "name": "devices", "limit": 4, "used": 1}],
     )
 
     data_set: str | None = Field(
@@ -49,20 +99,36 @@ class PlannedJob(ValidatedSpec):
         description="Median time with an agent of the latest successful jobs of this kind and "
         "number of devices; null without at least three."
     )
+    expected: ExpectedDuration | None = Field(
+        description="Time with an agent, by the work of this spec, if it is not stopped early; "
+        "null without a successful job on this kind and number of devices, and for data whose "
+        "size is not known."
+    )
     waiting_on: WaitingInfo
+    quotas: list[QuotaInfo] = Field(description="Quotas of the project and the caller.")
 
     @classmethod
-    def from_plan(cls, resolved: ResolvedSpec, data_set: str | None, plan: JobPlan) -> Self:
+    def from_plan(
+        cls,
+        resolved: ResolvedSpec,
+        data_set: str | None,
+        plan: JobPlan,
+        quotas: list[QuotaInfo],
+    ) -> Self:
         """Returns the model of a plan."""
         return cls(
             spec=resolved.value,
+            brief=brief_json(resolved.value),
             spec_sha256=resolved.sha256,
             fit=FitInfo.of_spec(resolved.spec),
+            nir_targets=nir_targets_of(resolved.spec),
             data_set=data_set,
             agents=plan.agents,
             agents_with_device=plan.with_device,
             agents_with_data=plan.with_data,
             able_agents=plan.able,
             usual_seconds=None if plan.usual_ms is None else plan.usual_ms / 1000,
+            expected=ExpectedDuration.of(plan.expected),
             waiting_on=WaitingInfo.from_waiting(plan.waiting),
+            quotas=quotas,
         )

@@ -36,6 +36,13 @@ function memory({ verdict, fullest_tile_bytes: bytes, tile_bytes: of, tiles_used
   return verdict === "fits" ? line("check", text) : line("warn", `${text} It may not fit.`, "warn");
 }
 
+function simulators(targets) {
+  const none = "No simulator can run this network from a NIR file.";
+  return targets.length
+    ? line("check", html`Files for simulators (<code>export.nir</code>): ${targets.join(", ")}.`)
+    : line("ring", none);
+}
+
 function facts(plan) {
   const { waiting_on: wait, agents_with_device: all, agents_with_data: holding } = plan;
   const able = plan.able_agents;
@@ -63,14 +70,24 @@ function facts(plan) {
             : "The worker generates its data.",
         ),
     plan.fit ? memory(plan.fit) : nothing,
+    plan.spec?.network ? simulators(plan.nir_targets) : nothing,
     isNow
       ? line("check", "An agent is free: it starts now.")
       : line(
           "ring",
           html`${wait.position ? `Position ${number(wait.position)} of ${number(wait.of)} in the queue` : "It waits"}${start ? html`, expected start ${ago(start)}` : ""}.`,
         ),
-    plan.usual_seconds === null
-      ? line("ring", "No estimate of its duration yet.")
-      : line("ring", `Jobs on this kind of device usually take ${duration(plan.usual_seconds)}.`),
+    line("ring", plan.expected ? expectedText(plan.expected) : usualText(plan.usual_seconds)),
   ];
+}
+
+function usualText(seconds) {
+  if (seconds === null) return "No estimate of its duration yet.";
+  return `Jobs on this kind of device usually take ${duration(seconds)}.`;
+}
+
+/** @param {any} expected the expected time of a job with an agent, its error, and its basis */
+function expectedText({ seconds, least_seconds: least, most_seconds: most, basis, jobs }) {
+  const of = basis === "like_jobs" ? "did the same work" : "had other sizes";
+  return `About ${duration(seconds)} with an agent (${duration(least)} to ${duration(most)}), by ${number(jobs)} ${jobs === 1 ? "job" : "jobs"} that ${of}.`;
 }
