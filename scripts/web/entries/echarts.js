@@ -1,5 +1,5 @@
 import * as core from "echarts/core";
-import { HeatmapChart, ParallelChart, ScatterChart } from "echarts/charts";
+import { BarChart, BoxplotChart, HeatmapChart, ParallelChart, ScatterChart } from "echarts/charts";
 import {
   AriaComponent,
   GridComponent,
@@ -10,6 +10,8 @@ import {
 import { CanvasRenderer } from "echarts/renderers";
 
 core.use([
+  BarChart,
+  BoxplotChart,
   HeatmapChart,
   ParallelChart,
   ScatterChart,

@@ -182,7 +182,7 @@ def test_latest_and_beginnings_of_ids_are_addresses(browser: Browser, client: Co
         browser.until(lambda: browser.driver.current_url.endswith(f"/jobs/{job_id}/config"))
         browser.until(lambda: browser.text("h1") == "newest")
     yaml = browser.text(".yaml")
-    assert yaml.splitlines()[:2] == ["version: 1", "name: newest"]
+    assert yaml.splitlines()[:2] == ["version: 2", "name: newest"]
     assert "surrogate" not in yaml  # only what differs from the defaults
     browser.press("All settings")
     browser.until(lambda: "surrogate" in browser.text(".yaml"))

@@ -17,7 +17,7 @@ from tests.service.datasets.files import spikes
 pytestmark = [pytest.mark.slow, pytest.mark.browser]
 
 SPEC = """# mine
-version: 1
+version: 2
 name: first  # a name
 network:
   layers:
@@ -85,7 +85,7 @@ def test_every_example_is_valid(browser: Browser, client: Connection, tmp_path: 
 
 def test_a_typo_is_marked_at_its_line(browser: Browser) -> None:
     browser.open("/new")
-    write(browser, SPEC.replace("{neurons: 8}", "{neurons: 8, secnd_threshold: 0.5}"))
+    write(browser, SPEC.replace("{neurons: 8}", "{neurons: 8, neuron: {secnd_threshold: 0.5}}"))
     browser.until(lambda: title(browser) == "1 problem")
     problem = browser.find(".plan .wrong")
     assert problem.text.startswith("line 6: ")
@@ -94,7 +94,7 @@ def test_a_typo_is_marked_at_its_line(browser: Browser) -> None:
     marked = browser.until(lambda: root.find_element(By.CSS_SELECTOR, ".cm-lintRange-error"))
     assert marked.text == "secnd_threshold"
     assert not browser.find("button[type=submit]").is_enabled()
-    write(browser, "version: 1\nname: [")
+    write(browser, "version: 2\nname: [")
     browser.until(lambda: "problem" in title(browser) and "line 2" in browser.text(".plan"))
     assert browser.complaints() == []
 
@@ -142,7 +142,7 @@ def test_a_clone_has_what_its_parent_set(browser: Browser, client: Connection) -
     )
     browser.open(f"/new?from={parent.id}")
     browser.until(lambda: "neurons: 9" in text(browser))
-    assert text(browser).splitlines()[:3] == ["version: 1", "name: parent", "seed: 5"]
+    assert text(browser).splitlines()[:3] == ["version: 2", "name: parent", "seed: 5"]
     assert "surrogate" not in text(browser)
     ready(browser)
     assert "position" in browser.text(".plan").lower() or "waits" in browser.text(".plan")
@@ -150,7 +150,7 @@ def test_a_clone_has_what_its_parent_set(browser: Browser, client: Connection) -
 
 def test_fields_are_completed_from_the_schema(browser: Browser) -> None:
     browser.open("/new")
-    write(browser, "version: 1\ntraining:\n  ")
+    write(browser, "version: 2\ntraining:\n  ")
     editor = content(browser)
     editor.click()
     editor.send_keys(Keys.CONTROL + Keys.END)

@@ -102,6 +102,7 @@ def page(driver: webdriver.Chrome, service: InProcess) -> Iterator[Page]:
     """The page on a screen of 1280 pixels, light, without what an earlier test has selected."""
     driver.get(f"{service.url}/web/icon.svg")
     driver.execute_script("localStorage.clear(); sessionStorage.clear()")
+    driver.execute_script("localStorage.setItem('ipulse-page', 'here')")
     made = Page(driver, service)
     with service.client(service.settings.token_file) as browser:
         made.sign_in(browser)

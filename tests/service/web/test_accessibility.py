@@ -36,6 +36,7 @@ VIEWS = {
     "/ops": ".empty",
     "/devices": ".why",
     "/settings/tokens": ".empty",
+    "/settings/webhooks": ".empty",
     "/login": "#token",
     "/new": ".plan-title.ok",
     "/jobs/latest": ".outcome",

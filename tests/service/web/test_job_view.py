@@ -9,6 +9,7 @@ import h5py
 import numpy as np
 import pytest
 
+from ipulse.cli.display.progress import duration
 from ipulse_worker.runner.report.page import contained
 from tests.service.agents import PHASES, phase
 from tests.service.running import SPEC, InProcess
@@ -233,3 +234,19 @@ def test_a_failed_job_is_retried_and_followed_again(page: Page, service: InProce
     second.complete()  # a stream of its own says so
     page.until(lambda: "succeeded" in page.texts(".job-head [role=status]"))
     assert not [each for each in page.all(".head button") if each.text == "Retry"]
+
+
+def test_durations_are_those_of_the_command_line(page: Page) -> None:
+    seconds = [0.0, 0.04, 9.94, 9.96, 99.4, 99.6, 100, 489.2, 5999, 7260, 183_600]
+    page.open("/jobs")
+    module = page.driver.execute_script(
+        "return [...document.querySelectorAll('link[rel=modulepreload]')]"
+        ".map(({ href }) => href).find((href) => href.endsWith('/lib/format.js'))"
+    )
+    shown = page.driver.execute_async_script(
+        "const [module, seconds, done] = arguments;"
+        "import(module).then(({ duration }) => done(seconds.map(duration)));",
+        module,
+        seconds,
+    )
+    assert shown == [duration(each) for each in seconds]

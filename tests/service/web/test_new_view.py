@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 import yaml
+from selenium.webdriver.support.ui import Select
 
 from tests.service import pushed_ops
 from tests.service.running import InProcess
@@ -82,6 +83,30 @@ def test_a_spec_is_submitted_as_a_sweep(page: Page, service: InProcess) -> None:
     assert parameter["values"] == [0.01, 0.001, 0.003]
 
 
+def test_a_sweep_draws_at_random_and_stops_weak_trials(page: Page, service: InProcess) -> None:
+    page.open("/new?sweep=1")
+    page.press("Submit as sweep …")
+    Select(page.find("select[name=method]")).select_by_value("random")
+    Select(page.find("select[name=stopping]")).select_by_value("asha")
+    count = page.find("input[name=trials]")
+    count.clear()
+    count.send_keys("2")
+    Select(page.all(".vary select")[1]).select_by_value("log_uniform")
+    values = page.find(".vary input")
+    values.clear()
+    values.send_keys("0.001, 0.1")
+    page.press("Submit 2 jobs")
+    page.until(lambda: page.address().startswith("/sweeps/swp_"))
+    config = service.user.get(f"/v1{page.address()}").json()["config"]
+    assert (config["method"], config["trials"], config["stopping"]["kind"]) == ("random", 2, "asha")
+    [parameter] = config["parameters"].values()
+    assert parameter["log_uniform"] == [0.001, 0.1]
+    page.until(lambda: any("2 queued" in text for text in page.texts(".sweep-head p")))
+    jobs = service.user.get("/v1/jobs", params={"q": f"group:{page.address()[8:]}"}).json()["jobs"]
+    assert {job["name"] for job in jobs} == {"digits 1", "digits 2"}
+    service.user.post(f"/v1{page.address()}/stop", params={"running": "cancel"})
+
+
 DROP = """
     const [text, kind] = arguments;
     const data = new DataTransfer();
@@ -117,7 +142,7 @@ def test_an_op_has_fields_for_its_attributes_and_weights(page: Page, service: In
         job_id = coder.post("/v1/jobs", json=pushed_ops.spec(content)).json()["id"]
         page.sign_in(coder)
     page.open(f"/new?from={job_id}")
-    page.until(lambda: "Layer 2: pool_op" in page.texts(".side h2"))
+    page.until(lambda: "layers[1]: pool_op" in page.texts(".side h2"))
     shown = " ".join(page.texts(".side section li"))
     assert all(part in shown for part in ("gain [senders]", "ones", "at most 2", "decay"))
     read = "return document.querySelector('ip-editor').editor.state.doc.toString()"
@@ -127,14 +152,36 @@ def test_an_op_has_fields_for_its_attributes_and_weights(page: Page, service: In
 
     before = layer()
     page.driver.execute_script(SET, "Train its weights", "")
-    page.until(lambda: layer() == {**before, "trainable": False})
+    page.until(lambda: layer() == {**before, "trained": False})
     page.driver.execute_script(SET, "width", "4")
-    page.until(lambda: layer() == {**before, "trainable": False, "attributes": {"width": 4}})
+    wide = {**before["op"], "attributes": {"width": 4}}
+    page.until(lambda: layer() == {**before, "trained": False, "op": wide})
     page.until(lambda: page.texts(".plan-title") == ["1 problem"])
     page.driver.execute_script(SET, "width", "")
     page.driver.execute_script(SET, "Train its weights", "")
     page.until(lambda: layer() == before)
     page.find(".plan-title.ok")
+
+
+def test_a_text_of_version_1_is_written_in_version_2(page: Page) -> None:
+    page.open("/new")
+    page.find(".plan-title.ok")
+    layer = "{neurons: 4, decay: 0.8, recurrent: true}"
+    text = f"version: 1\nname: old\nnetwork: {{layers: [{layer}]}}\n"
+    page.driver.execute_script(DROP, text, "paste")
+    page.find(".side section.card:not(.layer) > button:not([disabled]):not(.wide)").click()
+    read = "return document.querySelector('ip-editor').editor.state.doc.toString()"
+    page.until(lambda: yaml.safe_load(page.driver.execute_script(read))["version"] == 2)
+    [made] = yaml.safe_load(page.driver.execute_script(read))["network"]["layers"]
+    assert made["neuron"] == {"decay": 0.8}
+    page.find(".plan-title.ok")
+    words = [text for text in page.texts(".layer > details > .usual .field span") if text]
+    assert words == ["Neurons", "Capacity", "Decay", "Threshold", "Second threshold"]
+    page.driver.execute_script(SET, "Recurrent connection", "")
+    page.until(lambda: "recurrent" not in page.driver.execute_script(read))
+    page.driver.execute_script(SET, "Decay", "2")
+    page.until(lambda: page.texts(".plan-title") == ["1 problem"])
+    assert "maximum" in page.find(".plan .wrong").text
 
 
 @pytest.mark.parametrize("kind", ["drop", "paste"])

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+from typing import Any
 
 import httpx
 import pytest
+import yaml
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.remote.webelement import WebElement
 
@@ -17,12 +19,12 @@ from .test_accessibility import OVERFLOW, violations
 
 pytestmark = pytest.mark.browser
 
-TEXT = """version: 1
+TEXT = """version: 2
 network:
   layers:
     - neurons: 32 # wide
-    - {kind: op, op: "pool_op@sha256:DIGEST", neurons: 16} # mine
-    - {kind: conv1d, filters: 4, kernel_size: 3}
+    - {op: {name: "pool_op@sha256:DIGEST"}, neurons: 16} # mine
+    - connections: [{kind: conv1d, filters: 4, kernel_size: 3}]
 """
 SET = """
     const { editor } = document.querySelector("ip-editor");
@@ -73,6 +75,11 @@ def run(page: Page, service: InProcess, coder: httpx.Client, content: bytes) -> 
     assert coder.delete(f"/v1/ops/{hashlib.sha256(other).hexdigest()}").status_code == 204
 
 
+def _layers(page: Page) -> list[Any]:
+    document = yaml.safe_load(page.driver.execute_script(READ))
+    return list(document["network"]["layers"])
+
+
 def test_the_form_keeps_layers_of_other_kinds(page: Page, service: InProcess) -> None:
     text = TEXT.replace("DIGEST", hashlib.sha256(b"an op").hexdigest())
     page.open("/new")
@@ -93,13 +100,17 @@ def test_the_form_keeps_layers_of_other_kinds(page: Page, service: InProcess) ->
     assert lines == [
         text.splitlines()[4].strip(),
         "- neurons: 8 # wide",
-        "- {kind: conv1d, filters: 4, kernel_size: 3}",
+        "- connections: [{kind: conv1d, filters: 4, kernel_size: 3}]",
         "- {neurons: 4}",
     ]
+    [summary] = [one for one in page.all("summary") if one.text == "layers[1]"]
+    summary.click()
     field("Second threshold").send_keys("0.5", Keys.TAB)
-    page.until(lambda: page.driver.execute_script(READ).count("second_threshold") == 3)
-    field("Capacity").send_keys("2", Keys.TAB)
-    page.until(lambda: page.driver.execute_script(READ).count("capacity") == 2)
+    wide = {"neurons": 8, "neuron": {"second_threshold": 0.5}}
+    page.until(lambda: _layers(page)[1] == wide)
+    field("Second threshold").clear()
+    field("Second threshold").send_keys(Keys.TAB)
+    page.until(lambda: _layers(page)[1] == {"neurons": 8})
     before = page.driver.execute_script(READ)
     layers().send_keys(Keys.CONTROL, "a", Keys.NULL, "8, other_op", Keys.TAB)
     page.until(lambda: not layers().get_property("validity")["valid"])

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from ipulse_service.news import webhooks
 from tests.service.agents import PHASES, phase
 from tests.service.running import InProcess
 
@@ -72,13 +73,41 @@ def test_the_right_to_submit_code_is_given_and_shown(page: Page, service: InProc
     assert token["submit_code"] is True
 
 
-def test_a_reader_is_told_which_role_is_needed(page: Page, service: InProcess) -> None:
+def test_a_reader_sees_its_token_and_is_told_who_makes_others(
+    page: Page, service: InProcess
+) -> None:
     body = {"name": "reader", "role": "reader", "seconds": 600}
     secret = service.user.post("/v1/tokens", json=body).json()["token"]
     page.driver.delete_all_cookies()
     page.open("/login?to=/settings/tokens")
     page.find("#token").send_keys(secret + ENTER)
-    page.until(lambda: any("owner" in text for text in page.texts(".problem")))
+    page.until(lambda: "reader" in page.texts("tbody td"))
+    page.press("New token")
+    page.find("dialog input[name=name]").send_keys("another")
+    page.press("Create")
+    page.until(lambda: any("user" in text for text in page.texts("dialog .answer")))
+
+
+def test_a_webhook_is_refused_tested_and_deleted(page: Page, service: InProcess) -> None:
+    """The operator of this service allows no host."""
+    page.open("/settings/webhooks")
+    page.press("New webhook")
+    page.find("dialog input[name=url]").send_keys("https://hooks.example.org/x")
+    page.press("Create")
+    page.until(lambda: any("IPULSE_WEBHOOK_HOSTS" in text for text in page.texts("[role=alert]")))
+    with service.database.write() as transaction:
+        url, types = "https://hooks.example.org/x", ("job.failed",)
+        webhook = webhooks.create(transaction, "lab", url, "standard", types)
+    page.open("/settings/webhooks")
+    page.press("Test")
+    place = f"/v1/webhooks/{webhook.id}/deliveries"
+    page.until(lambda: "failed" in service.user.get(place).text)
+    page.press("Messages")
+    page.until(lambda: any("IPULSE_WEBHOOK_HOSTS" in text for text in page.texts("dialog td")))
+    page.press("Close")
+    page.press("Delete")
+    page.find("dialog .danger").click()
+    page.until(lambda: service.user.get("/v1/webhooks").json()["webhooks"] == [])
 
 
 def test_a_sweep_shows_its_best_trial(page: Page, service: InProcess) -> None:

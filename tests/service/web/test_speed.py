@@ -17,6 +17,8 @@ LIMITS_MS = {
     "a search among": 300,
     "curves of 2 jobs": 300,
     "curves of 20 jobs": 1000,
+    "curves of 200 jobs": 1000,
+    "points drawn again": 300,
     "an axis that filters": 100,
     "lines of a log, first paint": 500,
     "lines of a log, search": 300,

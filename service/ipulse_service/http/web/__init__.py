@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import lru_cache
 from pathlib import Path
 
 from fastapi import APIRouter, Request, Response
+from starlette.types import Scope
 
 from ipulse_core.errors import NotFound
 from ipulse_service.http import etags
@@ -41,8 +42,15 @@ VIEWS = (
     "/devices",
     "/new",
     "/settings/tokens",
+    "/settings/webhooks",
+    "/settings/people",
+    "/settings/projects",
+    "/settings/usage",
+    "/settings/projects/{name}",
+    "/settings/sessions",
     "/profiles/diff",
     "/login",
+    "/device",
 )
 _VIEW = re.compile("|".join(re.sub(r"\{\w+\}", "[^/]+", view) for view in VIEWS))
 _MEDIA_TYPES = {
@@ -78,12 +86,14 @@ class File:
         return replace(self, headers={**self.headers, "cache-control": _FOR_EVER})
 
 
-def _read(path: Path, root: str = "", modules: Iterable[str] = ()) -> File:
+def _read(path: Path, root: str = "", modules: Iterable[str] = (), up: str = "") -> File:
+    """Reads a file; `up` leads from a document's address to the root of the page."""
     content = path.read_bytes()
     if path.suffix == ".html":
-        links = (f'<link rel="modulepreload" href="{root}/{name}">' for name in modules)
+        root = root.removeprefix("/")
+        links = (f'<link rel="modulepreload" href="{up}{root}/{name}">' for name in modules)
         content = content.replace(b"{{modules}}", "\n".join(links).encode())
-        content = content.replace(b"{{root}}", root.encode())
+        content = content.replace(b"{{root}}", root.encode()).replace(b"{{up}}", up.encode())
     digest = hashlib.sha256(content).hexdigest()
     headers = {
         "content-type": _MEDIA_TYPES[path.suffix],
@@ -147,13 +157,19 @@ async def get_file(request: Request) -> Response:
 
 async def get_view(request: Request) -> Response:
     """Returns the page, which shows the view that the address names."""
-    return _respond(request, _document(tuple(_PRELOADS.of_view(request.scope["path"]))))
+    modules = _PRELOADS.of_view(request.scope["path"])
+    return _respond(request, page_at(request.scope, modules))
 
 
-@cache
-def _document(modules: tuple[str, ...]) -> File:
-    """Returns the page with links to the modules of a view."""
-    return _read(_FOLDER / "static" / "index.html", ROOT, modules)
+def page_at(scope: Scope, modules: Sequence[str] = ()) -> File:
+    """Returns the page for an address, with links to modules."""
+    return _document(tuple(modules), "../" * (scope["raw_path"].count(b"/") - 1))
+
+
+@lru_cache(256)
+def _document(modules: tuple[str, ...], up: str) -> File:
+    """Returns the page with links to the modules of a view, relative to its address."""
+    return _read(_FOLDER / "static" / "index.html", ROOT, modules, up)
 
 
 for _view in ("/", *VIEWS):

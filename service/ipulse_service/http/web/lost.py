@@ -29,6 +29,8 @@ def respond(scope: Scope) -> Response:
     path = scope["path"].rstrip("/")
     if web.is_view(path):
         query = scope["query_string"].decode("ascii", "ignore")
-        return RedirectResponse(quote(path) + (f"?{query}" if query else ""), 308)
-    file = web.FILES["/"]
+        # Relative, as the addresses of the page: a proxy may show it below another path.
+        up = "../" * (scope["path"].count("/") - 1)
+        return RedirectResponse(up + quote(path[1:]) + (f"?{query}" if query else ""), 308)
+    file = web.page_at(scope)
     return Response(file.content, 404, {**file.headers, "cache-control": "no-store"})

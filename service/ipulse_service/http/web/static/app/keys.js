@@ -1,5 +1,6 @@
 // Keyboard shortcuts of the whole page; a view listens to "shortcut" events for its own.
 import { html } from "../vendor.js";
+import { pathHere } from "../lib/address.js";
 import { openDialog } from "../parts/dialog.js";
 import { navigate } from "./router.js";
 
@@ -45,7 +46,7 @@ export function listenToKeys() {
   addEventListener("keydown", (event) => {
     if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || isTyping(event) || !areKeysOn())
       return;
-    if (document.querySelector("dialog[open]") || location.pathname === "/login") return;
+    if (document.querySelector("dialog[open]") || pathHere(location.pathname) === "/login") return;
     if (afterG) {
       afterG = false;
       if (GO[event.key]) {

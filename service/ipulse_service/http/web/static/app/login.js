@@ -1,15 +1,35 @@
 // The sign-in: by the one-time code of a link, else by a token.
-import { LitElement, html } from "../vendor.js";
+import { LitElement, html, nothing } from "../vendor.js";
+import { api } from "../lib/api.js";
 import { navigate } from "./router.js";
-import { signIn, tokenForm } from "./session.js";
+import { placeHint, signIn, tokenForm } from "./session.js";
+
+const WHY = {
+  state: "This way to sign in was used before, or is older than ten minutes. Begin again.",
+  token: "The provider's answer is not valid for this service. Tell its operator.",
+  provider: "The provider did not sign you in.",
+  unavailable: "The provider does not answer. Tokens still work.",
+  disabled: "Your account here is disabled.",
+  domain: "Accounts with your e-mail address may not sign in here.",
+  unknown: "Nobody here has your account. Tell the administrator this subject for `ipulse user edit NAME --subject`:",
+  none: "This service has no provider to sign in with.",
+};
 
 class Login extends LitElement {
-  static properties = { route: { attribute: false }, why: { state: true }, isTrading: { state: true } };
+  static properties = {
+    route: { attribute: false },
+    why: { state: true },
+    isTrading: { state: true },
+    isLeaving: { state: true },
+    issuer: { state: true },
+  };
 
   constructor() {
     super();
     this.why = "";
     this.isTrading = false;
+    this.isLeaving = false;
+    this.issuer = null;
     this.onHash = () => this.trade();
   }
 
@@ -20,6 +40,15 @@ class Login extends LitElement {
   connectedCallback() {
     super.connectedCallback();
     document.title = "Sign in · IPUlse";
+    const query = new URLSearchParams(location.search);
+    const why = query.get("why");
+    if (why) this.why = (WHY[why] ?? WHY.state) + (query.get("subject") ? ` \`${query.get("subject")}\`` : "");
+    api
+      .get("/v1/auth", { isTry: true })
+      .then(({ issuer }) => {
+        this.issuer = issuer;
+      })
+      .catch(() => {});
     this.trade();
     addEventListener("hashchange", this.onHash);
   }
@@ -36,8 +65,7 @@ class Login extends LitElement {
     history.replaceState(null, "", location.pathname + location.search);
     this.isTrading = true;
     try {
-      await signIn({ code });
-      this.leave();
+      this.leave(await signIn({ code }));
     } catch (error) {
       this.why =
         error.status === 401
@@ -47,7 +75,10 @@ class Login extends LitElement {
     }
   }
 
-  leave() {
+  /** Opens what was asked for, unless the browser is leaving for the page's own name with a code. */
+  leave(code = "") {
+    this.isLeaving = Boolean(code);
+    if (code) return;
     const to = new URLSearchParams(location.search).get("to") ?? "/jobs";
     const target = new URL(to, location.origin);
     navigate(target.origin === location.origin && /^\/(?!\/)/.test(to) ? to : "/jobs", { replace: true });
@@ -56,7 +87,8 @@ class Login extends LitElement {
   render() {
     return html`<div class="login">
       <p class="brand"><img src="/web/icon.svg" alt="" width="32" height="32">IPUlse</p>
-      <div class="card">${this.isTrading ? html`<p role="status">Signing in …</p>` : tokenForm(() => this.leave(), this.why)}</div>
+      ${this.issuer ? html`<p><a class="button primary wide" href="/v1/auth/login?to=${encodeURIComponent(new URLSearchParams(location.search).get("to") ?? "/jobs")}">Sign in with ${new URL(this.issuer).host}</a></p>` : nothing}
+      <div class="card">${this.isLeaving ? placeHint() : this.isTrading ? html`<p role="status">Signing in …</p>` : tokenForm((code) => this.leave(code), this.why)}</div>
     </div>`;
   }
 }

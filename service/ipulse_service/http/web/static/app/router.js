@@ -1,4 +1,5 @@
 // The address of the page: which view it names, and how it changes.
+import { address, pathHere, prefix } from "../lib/address.js";
 import { routes } from "./routes.js";
 
 /**
@@ -29,7 +30,8 @@ const table = routes.map((entry) => ({ entry, expression: compiled(entry.pattern
 
 /** The route of the present address. @returns {Route} */
 export function current() {
-  const { pathname, search } = location;
+  const { search } = location;
+  const pathname = pathHere(location.pathname);
   const query = new URLSearchParams(search);
   for (const { entry, expression } of table) {
     const match = expression.exec(pathname);
@@ -62,10 +64,10 @@ function announce(how) {
   for (const listener of listeners) listener(route, how);
 }
 
-/** Goes to another address of the page. */
+/** Goes to another address of the page: a path of it, or a whole URL. */
 export function navigate(url, { replace = false } = {}) {
-  let target = new URL(url, location.href);
-  target = new URL(todays(target.hash) ?? target, location.href);
+  let target = new URL(address(url), location.href);
+  target = new URL(address(todays(target.hash)) ?? target, location.href);
   if (target.href === location.href && !replace) return;
   if (replace) {
     history.replaceState(history.state, "", target);
@@ -84,7 +86,7 @@ export function updateQuery(changes, { push = false } = {}) {
     else query.set(name, String(value));
   }
   const text = readable(query);
-  navigate(`${location.pathname}${text && `?${text}`}${location.hash}`, { replace: !push });
+  navigate(`${pathHere(location.pathname)}${text && `?${text}`}${location.hash}`, { replace: !push });
 }
 
 /** A query string in which the characters of searches stay legible. */
@@ -100,8 +102,8 @@ function readable(query) {
 
 /** Links of older versions (`#/jobs/ID`) lead to the same view. */
 export function redirectOldLinks() {
-  const address = todays(location.hash);
-  if (address) history.replaceState(history.state, "", address);
+  const today = todays(location.hash);
+  if (today) history.replaceState(history.state, "", address(today));
 }
 
 /** The address of a view of older versions today, null for any other fragment. */
@@ -122,7 +124,8 @@ function isOurs(link, event) {
     link.origin === location.origin &&
     !link.target &&
     !link.hasAttribute("download") &&
-    !/^\/(v1|web|docs|redoc|openapi\.json)(\/|$)/.test(link.pathname) &&
+    link.pathname.startsWith(`${prefix}/`) &&
+    !/^\/(v1|web|docs|redoc|openapi\.json)(\/|$)/.test(pathHere(link.pathname)) &&
     !(
       link.hash &&
       link.pathname === location.pathname &&

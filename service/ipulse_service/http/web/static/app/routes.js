@@ -66,6 +66,27 @@ export const routes = [
     load: () => import("../views/devices/devices.js"),
   },
   { pattern: "/settings/tokens", tag: "ip-tokens", title: "Tokens", load: () => import("../views/tokens/tokens.js") },
+  {
+    pattern: "/settings/webhooks",
+    tag: "ip-webhooks",
+    title: "Webhooks",
+    load: () => import("../views/webhooks/webhooks.js"),
+  },
+  { pattern: "/device", tag: "ip-device", title: "Sign in a program", load: () => import("../views/device/device.js") },
+  { pattern: "/settings/usage", tag: "ip-usage", title: "Usage", load: () => import("../views/people/usage.js") },
+  { pattern: "/settings/people", tag: "ip-people", title: "People", load: () => import("../views/people/people.js") },
+  {
+    pattern: "/settings/projects/:name?",
+    tag: "ip-projects",
+    title: "Projects",
+    load: () => import("../views/people/projects.js"),
+  },
+  {
+    pattern: "/settings/sessions",
+    tag: "ip-sessions",
+    title: "Sessions",
+    load: () => import("../views/people/sessions.js"),
+  },
   { pattern: "/login", tag: "ip-login", title: "Sign in", load: () => import("./login.js") },
   { pattern: "/.*", tag: "ip-gone", title: "Not found", load: () => import("./gone.js") },
 ];

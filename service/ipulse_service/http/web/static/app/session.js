@@ -1,5 +1,6 @@
 // The session of this browser: a cookie that scripts cannot read, got for a one-time code or a token.
 import { html, nothing } from "../vendor.js";
+import { address, pathHere, prefix } from "../lib/address.js";
 import { api, session } from "../lib/api.js";
 import { openDialog } from "../parts/dialog.js";
 import { said } from "../parts/said.js";
@@ -12,11 +13,58 @@ let asking = null;
  */
 let person = null;
 
-/** Trades a one-time code or a token for the session cookie. @param {{code: string} | {token: string}} proof */
-export async function signIn(proof) {
+const PLACE = "ipulse-page"; // the address of the page under its own name; "here": stay
+
+/** Whether programs at other ports get the cookies of this address. */
+function isShared() {
+  return !prefix && location.protocol === "http:" && ["127.0.0.1", "localhost", "[::1]"].includes(location.hostname);
+}
+
+/** Leaves for the page's own name, if this browser has signed in there before. @param {string} path */
+export function goHome(path) {
+  const place = isShared() && localStorage.getItem(PLACE);
+  if (!place || place === "here") return false;
+  location.replace(place + path);
+  return true;
+}
+
+/** Says where the page opens, and offers to stay, for browsers that do not find the name. */
+export function placeHint() {
+  const place = isShared() && localStorage.getItem(PLACE);
+  if (!place) return nothing;
+  if (place === "here")
+    return html`<p class="soft small">Each program that listens at a port of ${location.hostname} gets the cookie of your session when you
+      open it in this browser.</p>`;
+  const stay = () => {
+    localStorage.setItem(PLACE, "here");
+    location.reload();
+  };
+  return html`<p class="soft small">The page opens at ${place}, so that no program at another port gets its cookie. If your browser does
+    not find this address, stay: <button type="button" @click=${stay}>Sign in here</button></p>`;
+}
+
+/**
+ * Trades a one-time code or a token for the session cookie. Returns a code if it leaves for the page's own name.
+ * @param {{code: string} | {token: string}} proof
+ * @param {boolean} stays whether it never leaves, because of what somebody has written in the page
+ */
+export async function signIn(proof, stays = false) {
   const token = "token" in proof ? proof.token : proof.code;
   if (!/^[!-~]+$/.test(token)) throw new Error("A token contains only ASCII characters and no spaces.");
-  await api.post("/v1/sessions", undefined, { headers: { authorization: `Bearer ${token}` }, isTry: true });
+  const options = { headers: { authorization: `Bearer ${token}` }, isTry: true };
+  if (!stays && isShared() && localStorage.getItem(PLACE) !== "here") {
+    const made = await api.post("/v1/sign-in-codes", undefined, options);
+    if (made.page_url) {
+      localStorage.setItem(PLACE, made.page_url);
+      const back =
+        pathHere(location.pathname) === "/login"
+          ? location.search
+          : `?to=${encodeURIComponent(pathHere(location.pathname))}`;
+      location.assign(`${made.page_url}/login${back}#code=${made.code}`);
+      return made.code;
+    }
+  }
+  await api.post("/v1/sessions", undefined, options);
   person = null;
   dispatchEvent(new CustomEvent("signed-in"));
 }
@@ -33,11 +81,11 @@ export function who() {
 /** Leaves to the sign-in after the session has ended. */
 export function forget() {
   person = null;
-  location.assign("/login");
+  location.assign(address("/login"));
 }
 
-/** The form that asks for a token; calls `done` after the service has accepted it. */
-export function tokenForm(done, why = "") {
+/** The form that asks for a token; calls `done` after the service has accepted it, with a code if it leaves. */
+export function tokenForm(done, why = "", stays = false) {
   const submit = async (event) => {
     event.preventDefault();
     const form = event.target;
@@ -45,8 +93,7 @@ export function tokenForm(done, why = "") {
     const field = form.elements.token;
     form.elements.send.disabled = true;
     try {
-      await signIn({ token: field.value.trim() });
-      done();
+      done(await signIn({ token: field.value.trim() }, stays));
     } catch (error) {
       answer.textContent =
         error.status === 401
@@ -67,11 +114,12 @@ export function tokenForm(done, why = "") {
     <button class="primary wide" name="send" type="submit">Sign in</button>
     <p class="soft small">On the machine that runs the service, <code>ipulse open</code> signs a browser in. <code>ipulse up</code> prints the
       file that contains the owner's token, and <code>ipulse token create</code> makes more.</p>
+    ${placeHint()}
   </form>`;
 }
 
 session.renew = () => {
-  if (location.pathname === "/login") return Promise.reject(new Error("not signed in"));
+  if (pathHere(location.pathname) === "/login") return Promise.reject(new Error("not signed in"));
   asking ??= ask().finally(() => {
     asking = null;
   });
@@ -81,13 +129,17 @@ session.renew = () => {
 async function ask() {
   const isFirst = !document.querySelector("main")?.textContent.trim();
   if (isFirst) {
-    const back = location.pathname + location.search + location.hash;
-    location.replace(`/login${back === "/" || back === "/jobs" ? "" : `?to=${encodeURIComponent(back)}`}`);
+    const back = pathHere(location.pathname) + location.search + location.hash;
+    if (goHome(back)) await new Promise(() => {});
+    location.replace(
+      `${address("/login")}${back === "/" || back === "/jobs" ? "" : `?to=${encodeURIComponent(back)}`}`,
+    );
     await new Promise(() => {}); // the page is left
   }
   for (;;) {
     const isDone = await openDialog(
-      (close) => tokenForm(() => close(true), "Your session has ended. Sign in again; nothing that you wrote is lost."),
+      (close) =>
+        tokenForm(() => close(true), "Your session has ended. Sign in again; nothing that you wrote is lost.", true),
       { label: "Sign in" },
     );
     if (isDone) return;

@@ -88,8 +88,8 @@ class Shell extends LitElement {
     themeChosen();
   }
 
-  async signOut() {
-    await api.delete("/v1/session").catch(() => null);
+  async signOut(path = "/v1/session") {
+    await api.delete(path).catch(() => null);
     forget();
   }
 
@@ -127,8 +127,15 @@ class Shell extends LitElement {
                 act: () => this.setTheme(theme),
                 isChecked: theme === this.theme,
               })),
-              { words: "Tokens", href: "/settings/tokens", isHidden: this.person?.role !== "owner" },
+              { words: "Projects", href: "/settings/projects" },
+              { words: "Usage", href: "/settings/usage" },
+              { words: "People", href: "/settings/people", isHidden: this.person?.role !== "owner" },
+              { words: "Sessions", href: "/settings/sessions" },
+              { words: "Tokens", href: "/settings/tokens", isHidden: this.person?.role === "reader" },
+              { words: "Webhooks", href: "/settings/webhooks", isHidden: this.person?.role !== "owner" },
+              { words: `Signed in as ${this.person?.name}`, isText: true, isHidden: !this.person },
               { words: "Sign out", act: () => this.signOut() },
+              { words: "Sign out everywhere", act: () => this.signOut("/v1/sessions") },
             ],
             { name: "Account", kind: "ghost icon", key: this },
           )}

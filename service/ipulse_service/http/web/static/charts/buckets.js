@@ -1,8 +1,8 @@
 // Points of curves that the service has merged into buckets.
 
 /**
- * @typedef {{x: number[], last: (number | null)[], min: (number | null)[], max: (number | null)[], n: number[]}}
- * Buckets
+ * @typedef {{x: number[], last: (number | null)[], min: (number | null)[] | null, max: (number | null)[] | null,
+ * n: number[] | null}} Buckets  null: no points were merged
  */
 
 /**
@@ -10,6 +10,7 @@
  * @param {Buckets} buckets @param {number} [scale] @returns {{x: number[], y: (number | null)[]}}
  */
 export function lineOf({ x, last, min, max, n }, scale = 1) {
+  if (!n) return { x, y: scale === 1 ? last : last.map((value) => (value === null ? null : scale * value)) };
   const line = { x: [], y: [] };
   const add = (at, value) => {
     line.x.push(at);
@@ -28,7 +29,10 @@ export function lineOf({ x, last, min, max, n }, scale = 1) {
 }
 
 /** Whether points were merged. @param {Buckets} buckets */
-export const isMerged = ({ n }) => n.some((count) => count > 1);
+export const isMerged = ({ n }) => n?.some((count) => count > 1) ?? false;
+
+/** With lists also where no points were merged. @param {Buckets} buckets */
+const full = ({ x, last, min, max, n }) => ({ x, last, min: min ?? last, max: max ?? last, n: n ?? x.map(() => 1) });
 
 /**
  * The overview with the finer points of a part in its place.
@@ -37,6 +41,7 @@ export const isMerged = ({ n }) => n.some((count) => count > 1);
  */
 export function withPart(whole, part, from, to) {
   if (!part?.x.length) return whole;
+  [whole, part] = [full(whole), full(part)];
   const keep = (test) => whole.x.map((value, index) => (test(value) ? index : -1)).filter((index) => index >= 0);
   const [left, right] = [keep((value) => value < from), keep((value) => value > to)];
   const joined = (name) => [

@@ -4,15 +4,23 @@
 const COUNT = 8;
 const DASHES = [undefined, [6, 4], [2, 3], [10, 4, 2, 4]];
 
+/** @typedef {{color: string, dash?: number[]}} Line */
+
 function preferred(id) {
   let hash = 0;
   for (const letter of id) hash = (31 * hash + letter.charCodeAt(0)) >>> 0;
   return hash % COUNT;
 }
 
+/** @returns {Line} */
+const line = (color, round) => ({ color: `--s${color + 1}`, dash: DASHES[round % DASHES.length] });
+
+/** The line of the nth of several groups. @param {number} index */
+export const lineAt = (index) => line(index % COUNT, Math.floor(index / COUNT));
+
 /**
  * Colours of jobs that are shown together; after eight jobs lines are dashed.
- * @param {string[]} ids @returns {Map<string, {color: string, dash?: number[]}>}
+ * @param {string[]} ids @returns {Map<string, Line>}
  */
 export function colorsFor(ids) {
   const result = new Map();
@@ -23,7 +31,7 @@ export function colorsFor(ids) {
     let color = preferred(id);
     while (used.has(color)) color = (color + 1) % COUNT;
     used.add(color);
-    result.set(id, { color: `--s${color + 1}`, dash: DASHES[round % DASHES.length] });
+    result.set(id, line(color, round));
   });
   return result;
 }

@@ -24,3 +24,10 @@ export function rangeOf(low, high) {
   const room = (high - low) * 0.06 || Math.abs(high) * 0.1 || 1;
   return [low >= 0 ? Math.max(0, low - room) : low - room, high + room];
 }
+
+/** Whole decades around positive values. */
+export function logRange(low, high) {
+  if (low === null || high === null || !(low > 0)) return [0.1, 1];
+  const [from, to] = [10 ** Math.floor(Math.log10(low)), 10 ** Math.ceil(Math.log10(high))];
+  return from === to ? [from / 10, to * 10] : [from, to];
+}

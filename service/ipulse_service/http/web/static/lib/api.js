@@ -1,5 +1,6 @@
 // The HTTP API, with the session cookie of this browser.
 
+import { address } from "./address.js";
 import { shownJSON } from "./shown.js";
 
 const PATIENCE = 30_000; // ms; a slower answer counts as a lost connection
@@ -80,7 +81,7 @@ async function sent(method, url, { body, headers = {}, signal, keepalive = false
     if (!init.headers["content-type"]) init.headers["content-type"] = "application/json";
   }
   try {
-    return await fetch(url, init);
+    return await fetch(address(url), init);
   } catch (error) {
     if (error.name === "AbortError") throw error;
     throw new Unreachable();

@@ -81,7 +81,7 @@ export function metric(name, value) {
   if (typeof value !== "number")
     return typeof value === "object" ? JSON.stringify(value) : String(value).replace(DIGEST, "$1…");
   if (isShare(name)) return percent(value);
-  if (SECONDS.test(name)) return duration(value);
+  if (SECONDS.test(name)) return shortDuration(value);
   return number(value);
 }
 
@@ -101,29 +101,35 @@ const WORDS = {
   "data.dataset": "Data set",
 };
 
-/** A metric or column in words; displayed layers count from 1. */
+/** A layer as it is shown: by its name, without one `layers[0]` for the key 1. */
+export const layerTitle = (key, name = undefined) =>
+  name ?? (/^\d+$/.test(String(key)) ? `layers[${Number(key) - 1}]` : String(key));
+
+/** A metric or column in words. */
 export function label(name) {
   if (WORDS[name]) return WORDS[name];
   const [, kind, layer] = /^(\w+)\/(\w+)$/.exec(name) ?? [];
-  if (kind) return `${label(kind)}, ${/^\d+$/.test(layer) ? `layer ${layer}` : layer}`;
+  if (kind) return `${label(kind)}, ${layerTitle(layer)}`;
   const words = plain(name)
-    .replace(/^(?:(?:network\.)?layers\.)?(\d+)\./, (_, index) => `layer ${Number(index) + 1} `)
+    .replace(/^(?:(?:network\.)?layers\.)?(\d+)\./, (_, index) => `layers[${index}] `)
     .replace(/^(?:training\.)?(?:optimizer|schedule)\./, "")
     .replaceAll(".", " ");
-  return words.charAt(0).toUpperCase() + words.slice(1);
+  return words.startsWith("layers[") ? words : words.charAt(0).toUpperCase() + words.slice(1);
 }
 
-/** 0.042 s, 3.1 s, 2 min 5 s, 3 h 4 min, 2 d 3 h */
+const two = (count) => String(count).padStart(2, "0");
+
+/** As `duration` of ipulse/cli/display/progress.py: 9.9 s, 99 s, 1 min 40 s, 2 h 01 min, 2 d 03 h */
 export function duration(seconds) {
   if (seconds === null || seconds === undefined) return "—";
-  if (seconds < 0.001) return "0 s";
-  if (seconds < 10) return `${Number(seconds.toPrecision(2))} s`;
-  if (seconds < 59.5) return `${Math.round(seconds)} s`;
+  if (seconds < 9.95) return `${seconds.toFixed(1)} s`;
+  if (seconds < 99.5) return `${Math.round(seconds)} s`;
   const whole = Math.round(seconds);
   const minutes = Math.floor(whole / 60);
-  if (minutes < 60) return `${minutes} min ${whole % 60} s`;
-  if (minutes < 1440) return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
-  return `${Math.floor(minutes / 1440)} d ${Math.floor((minutes % 1440) / 60)} h`;
+  const hours = Math.floor(minutes / 60);
+  if (minutes < 100) return `${minutes} min ${two(whole % 60)} s`;
+  if (hours < 48) return `${hours} h ${two(minutes % 60)} min`;
+  return `${Math.floor(hours / 24)} d ${two(hours % 24)} h`;
 }
 
 /** A count such as of cycles: 1,234,567, 20.2 M, 1.35 G. @param {number} value */
@@ -162,11 +168,18 @@ export function relative(time, now = Date.now()) {
   return seconds >= 0 ? `${amount} ${unit} ago` : `in ${amount} ${unit}`;
 }
 
-/** Seconds between two times of a job; to now while it runs. */
+/**
+ * The seconds for which agents have had a job: its phases after the queue, or while it runs, its attempts until now.
+ * @returns {number | null}
+ */
 export function elapsed(job) {
   if (!job.started_at) return null;
-  const end = job.finished_at ? Date.parse(job.finished_at) : Date.now();
-  return Math.max(0, (end - Date.parse(job.started_at)) / 1000);
+  const phases = PHASES.filter((name) => job.phase_seconds?.[name] !== undefined);
+  const isHeld = job.attempts?.at(-1)?.finished_at === null;
+  if (phases.length && !isHeld) return phases.reduce((sum, name) => sum + job.phase_seconds[name], 0);
+  const spans = job.attempts?.length ? job.attempts : [job];
+  const until = (one) => (one.finished_at ? Date.parse(one.finished_at) : Date.now());
+  return spans.reduce((sum, one) => sum + Math.max(0, until(one) - Date.parse(one.started_at)), 0) / 1000;
 }
 
 export function bytes(count) {

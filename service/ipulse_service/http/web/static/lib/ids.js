@@ -1,4 +1,5 @@
-// Ids of jobs as people write them: whole, by their beginning, or `latest`; keys of submissions.
+// Ids of jobs as people write them: whole, by their beginning, `latest` or `latest~1`; keys of
+// submissions.
 import { api } from "./api.js";
 
 /**
@@ -8,14 +9,15 @@ import { api } from "./api.js";
  */
 export async function fullId(text, signal) {
   if (/^job_[0-9a-f]{24}$/.test(text)) return text;
-  const query =
-    text === "latest"
-      ? { page_size: 1 }
-      : /^(job_)?[0-9a-f]{4,}$/.test(text)
-        ? { id_prefix: text.startsWith("job_") ? text : `job_${text}`, page_size: 2 }
-        : null;
+  const back = /^latest(?:~([0-9]{1,2}))?$/.exec(text);
+  const query = back
+    ? { page_size: Number(back[1] ?? 0) + 1 }
+    : /^(job_)?[0-9a-f]{4,}$/.test(text)
+      ? { id_prefix: text.startsWith("job_") ? text : `job_${text}`, page_size: 2 }
+      : null;
   if (!query) return text;
   const { jobs } = await api.get("/v1/jobs", { query, signal });
+  if (back) return jobs[query.page_size - 1]?.id ?? text;
   return jobs.length === 1 ? jobs[0].id : text;
 }
 

@@ -1,5 +1,6 @@
 // The JSON Schema of a spec, from the service's OpenAPI document.
 import { api } from "./api.js";
+import { CODE_KINDS } from "./kinds.js";
 
 // How people write a spec; other fields follow in the order of the schema.
 const FIRST = ["version", "name", "seed", "data", "network", "training", "device"];
@@ -7,7 +8,7 @@ const FIRST = ["version", "name", "seed", "data", "network", "training", "device
 /** @type {Promise<any> | null} */
 let asked = null;
 
-/** The schema of ExperimentSpec; `$defs` holds all other schemas, also that of a program. */
+/** The schema of ExperimentSpec; `$defs` holds all other schemas, also those of programs and scripts. */
 export function specSchema() {
   asked ??= api
     .get("/openapi.json")
@@ -54,24 +55,24 @@ function inOrder(value, { properties }) {
   return Object.entries(value).sort(([a], [b]) => place(a) - place(b));
 }
 
-/** The schema of a whole spec is that of its kind; a training need not name its own. */
-function ofKind(node, root, value) {
-  return node === root && value.kind === "poplar_program" ? { $ref: "#/components/schemas/PoplarProgramSpec" } : node;
+/** The schema of a whole spec, by the kind and the version that it says; without a version the newest. */
+export function documentSchema(root, value) {
+  const kind = CODE_KINDS[value?.kind];
+  if (kind) return { $ref: `#/components/schemas/${kind.schema}` };
+  return value?.version === 1 ? root : { $ref: "#/components/schemas/ExperimentSpecV2" };
 }
 
-/** The value with its fields in the order of the schema. */
-export function ordered(value, root, node = root) {
-  if (Array.isArray(value)) {
-    const [list] = alternatives(node, root, value).filter(({ items }) => items);
-    return value.map((one) => ordered(one, root, list?.items));
-  }
-  if (value === null || typeof value !== "object") return value;
-  const [schema] = alternatives(ofKind(node, root, value), root, value).filter(({ properties }) => properties);
-  if (!schema) return value;
-  return Object.fromEntries(
-    inOrder(value, schema).map(([name, one]) => [name, ordered(one, root, schema.properties[name])]),
-  );
+/** The member of a union that the kind of a value names; for a value without a kind, the usual member. */
+export function usualMember(node, root, value) {
+  const { oneOf = [] } = resolved(node, root);
+  const member =
+    value?.kind === undefined
+      ? oneOf.find((part) => !part.required)
+      : oneOf.find((part) => resolved(part, root).properties.kind?.const === value.kind);
+  return resolved(member, root);
 }
+
+const ofKind = (node, root, value) => (node === root ? documentSchema(root, value) : node);
 
 /** The value without what equals the schema's defaults; required fields stay. */
 export function withoutDefaults(value, root, node = root) {

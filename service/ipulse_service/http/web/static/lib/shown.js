@@ -7,8 +7,7 @@ const ESCAPED = /(?<!\\)((?:\\\\)*)\\(u(?:061c|180e|200[bef]|202[89a-e]|206[0-9a
 
 /** Parses JSON; characters that deceive are visible as escapes, such as \u202e. @param {string} text */
 export function parseShown(text) {
-  const visible = text
-    .replaceAll(ESCAPED, "$1\\\\$2")
+  const visible = (text.includes("\\") ? text.replaceAll(ESCAPED, "$1\\\\$2") : text) // most have none
     .replaceAll(DECEPTIVE, (c) => `\\\\u${c.charCodeAt(0).toString(16).padStart(4, "0")}`);
   return JSON.parse(visible);
 }

@@ -12,5 +12,10 @@ export const WHY = {
   quarantine: "The device that it needs has failed and is not used now.",
   agent_draining: "The agents that could run it take no more jobs.",
   dependency: "Other jobs must end first.",
+  quota: "A quota is used up.",
+  pool: "The pool that it asks for is not open to its project.",
+  reservation: "The agents that could run it are reserved.",
+  gang: "Too few IPUs of one machine are free at once.",
+  fair_share: "Others have used less, so that their jobs come first.",
   compile: "Another trial of the sweep compiles the same executable.",
 };

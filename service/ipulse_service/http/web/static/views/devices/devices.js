@@ -1,6 +1,7 @@
 // Agents, their devices, and why jobs wait.
 import { html, nothing, repeat } from "../../vendor.js";
 import { api } from "../../lib/api.js";
+import { who } from "../../app/session.js";
 import { View } from "../../app/view.js";
 import { plain } from "../../lib/format.js";
 import { packageDigits, packageName } from "../../lib/packages.js";
@@ -13,6 +14,7 @@ import { menu } from "../../parts/menu.js";
 import { said } from "../../parts/said.js";
 import { empty } from "../../parts/states.js";
 import { toast } from "../../parts/toast.js";
+import { poolTable } from "./pools.js";
 import { waitingJobs } from "./waiting.js";
 
 const KINDS = {
@@ -42,7 +44,10 @@ class DevicesView extends View {
   }
 
   async load(_route, signal) {
-    const [{ agents }, { devices }, queued] = await Promise.all([
+    const [{ role }, { pools }, { reservations }, { agents }, { devices }, queued] = await Promise.all([
+      who(),
+      api.get("/v1/pools", { signal }),
+      api.get("/v1/reservations", { signal }),
       api.get("/v1/agents", { signal }),
       api.get("/v1/devices", { signal }),
       api.get("/v1/jobs", {
@@ -52,6 +57,9 @@ class DevicesView extends View {
     ]);
     const place = (job) => job.waiting_on.position ?? Infinity;
     return {
+      role,
+      pools,
+      reservations,
       agents,
       devices,
       waiting: queued.jobs.filter((job) => job.waiting_on).sort((a, b) => place(a) - place(b)),
@@ -85,7 +93,7 @@ class DevicesView extends View {
     this.reload();
   }
 
-  view({ agents, devices, waiting, queued }) {
+  view({ role, pools, reservations, agents, devices, waiting, queued }) {
     const present = agents.filter((agent) => agent.state !== "offline");
     const free = devices.filter((device) => device.state === "free").length;
     return html`<div class="head"><h1>Devices</h1>
@@ -107,7 +115,8 @@ class DevicesView extends View {
               text: "An agent runs jobs on the devices of its machine. `ipulse up` starts one here; other machines join with a token.",
               command: "ipulse agent token",
             })
-      }`;
+      }
+      ${poolTable(pools, reservations, { isAdmin: role === "owner", done: () => this.reload() })}`;
   }
 
   agent(agent, devices) {
@@ -133,7 +142,7 @@ class DevicesView extends View {
           ],
           { name: `Actions of ${agent.name}`, kind: "ghost icon", key: this },
         )}</header>
-      <p class="soft small">${agent.host && agent.host !== agent.name ? html`${agent.host} · ` : nothing}${agent.version ? html`IPUlse ${agent.version} · ` : nothing}seen ${ago(agent.last_seen)}</p>
+      <p class="soft small">${agent.host && agent.host !== agent.name ? html`${agent.host} · ` : nothing}${agent.version ? html`IPUlse ${agent.version} · ` : nothing}pool ${agent.pool} · seen ${ago(agent.last_seen)}</p>
       ${agent.fault ? html`<p class="problem"><strong>${plain(agent.fault.reason)}</strong>: ${said(agent.fault.message)}</p>` : nothing}
       ${agent.state === "quarantined" ? html`<p class="problem">${said(agent.state_reason)}</p>` : nothing}
       ${agent.drain_until ? html`<p class="note">It stops its job ${ago(agent.drain_until)}.</p>` : nothing}

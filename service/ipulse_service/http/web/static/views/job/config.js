@@ -2,7 +2,6 @@
 import { updateQuery } from "../../app/router.js";
 import { api } from "../../lib/api.js";
 import { copy } from "../../parts/copy.js";
-import { ordered, specSchema, withoutDefaults } from "../../lib/schema.js";
 import { Tab, html, nothing } from "./tab.js";
 
 class Config extends Tab {
@@ -27,30 +26,22 @@ class Config extends Tab {
   async fetchSubmitted(id) {
     this.submitted = { id };
     try {
-      const { text } = await api.get(`/v1/jobs/${id}/spec`, {
-        query: { form: "submitted" },
-        signal: this.leaving.signal,
-      });
-      this.submitted = { id, text };
+      this.submitted = { id, text: await textOf(id, "submitted", this.leaving.signal) };
     } catch (error) {
       if (!this.leaving.signal.aborted) this.submitted = { id, missing: error.message };
     }
   }
 
-  async load() {
-    const [{ YAML }, schema] = await Promise.all([import("../../../vendor/bundles/editor.js"), specSchema()]);
-    return { YAML, schema };
+  async load(job, signal) {
+    const [brief, all] = await Promise.all(["brief", "version_2"].map((form) => textOf(job.id, form, signal)));
+    return { brief, all };
   }
 
-  draw({ YAML, schema }) {
+  draw({ brief, all }) {
     const { job } = this;
     const { view } = this;
-    const shown = view === "all" ? ordered(job.spec, schema) : withoutDefaults(job.spec, schema);
     const { text: submitted, missing } = this.submitted?.id === job.id ? this.submitted : {};
-    const text =
-      view === "submitted"
-        ? (submitted ?? "")
-        : YAML.stringify(shown, { lineWidth: 120, flowCollectionPadding: false });
+    const text = view === "submitted" ? (submitted ?? "") : view === "all" ? all : brief;
     const choice = (words, name) =>
       html`<button type="button" aria-pressed=${String(view === name)} @click=${() => updateQuery({ view: name || null })}>${words}</button>`;
     return html`
@@ -63,6 +54,9 @@ class Config extends Tab {
       <p class="soft small">SHA-256 of the spec with all defaults: <code>${job.spec_sha256}</code></p>`;
   }
 }
+
+/** The spec of a job in a form. @param {string} id @param {string} form @param {AbortSignal} signal */
+const textOf = async (id, form, signal) => (await api.get(`/v1/jobs/${id}/spec`, { query: { form }, signal })).text;
 
 /** A line of YAML with its key in another colour. */
 function coloured(line) {

@@ -2,7 +2,7 @@
 import { html, nothing } from "../../vendor.js";
 import { navigate } from "../../app/router.js";
 import { api } from "../../lib/api.js";
-import { duration, elapsed, isOver, mayPause, phaseOf } from "../../lib/format.js";
+import { duration, elapsed, isOver, phaseOf } from "../../lib/format.js";
 import { ago } from "../../parts/ago.js";
 import { chip } from "../../parts/chip.js";
 import { copyButton } from "../../parts/copy.js";
@@ -11,6 +11,7 @@ import { askDialog, confirmDialog } from "../../parts/dialog.js";
 import { icon } from "../../parts/icon.js";
 import { menu } from "../../parts/menu.js";
 import { toast } from "../../parts/toast.js";
+import { VERBS } from "../jobs/verbs.js";
 
 const KEY = {};
 
@@ -90,11 +91,18 @@ function goOn(job) {
     });
 }
 
+/** The buttons of the verbs that the job's state allows; that of a paused job is its main action. */
+function verbs(job, hasCheckpoint, renew) {
+  const kind = job.state === "paused" ? "primary" : "";
+  return VERBS.filter(({ may }) => may(job)).map(
+    ({ verb, words, title }) =>
+      html`<button type="button" class=${kind} title=${title?.(hasCheckpoint) ?? nothing} @click=${ask(job, verb, renew)}>${words}</button>`,
+  );
+}
+
 /** The one action that a person most likely wants now. */
 function primary(job, renew) {
   if (job.state === "succeeded") return html`<a class="button primary" href="/jobs/${job.id}/report">Report</a>`;
-  if (job.state === "paused")
-    return html`<button type="button" class="primary" @click=${ask(job, "resume", renew)}>Resume</button>`;
   if (job.state === "running" && !job.finish_by) {
     return html`<button type="button" class="primary" title="Ends the training now and writes weights and report" @click=${ask(job, "finish", renew)}>Stop and keep</button>`;
   }
@@ -106,7 +114,7 @@ function primary(job, renew) {
 export function head(job, hasCheckpoint, renew) {
   const over = isOver(job.state);
   const took = elapsed(job);
-  const left = job.progress?.eta_seconds && phaseOf(job.state) === "run" ? job.progress.eta_seconds : null;
+  const left = job.progress?.eta_seconds >= 0.05 && phaseOf(job.state) === "run" ? job.progress.eta_seconds : null;
   return html`
     <p class="crumbs soft small"><a href="/jobs">Jobs</a> ${icon("right")} <code>${job.id}</code>${copyButton(job.id, "Copy the id")}</p>
     <header class="head job-head">
@@ -114,9 +122,8 @@ export function head(job, hasCheckpoint, renew) {
       <span role="status">${chip(job.state, job.reason)}</span>
       <div class="buttons">
         ${primary(job, renew)}
-        ${mayPause(job.state) ? html`<button type="button" @click=${ask(job, "pause", renew)}>Pause</button>` : nothing}
+        ${verbs(job, hasCheckpoint, renew)}
         ${job.state === "succeeded" || !over ? html`<a class="button" href="/new?from=${job.id}">Clone</a>` : nothing}
-        ${job.state === "failed" && !job.imported ? html`<button type="button" title="Queues it again; it ${hasCheckpoint ? "resumes from its last checkpoint" : "starts from the beginning"}" @click=${ask(job, "retry", renew)}>Retry</button>` : nothing}
         ${over && hasCheckpoint ? html`<button type="button" @click=${goOn(job)}>Continue</button>` : nothing}
         <a class="button" href="/compare?jobs=${job.id}">Compare</a>
         ${menu(
@@ -132,8 +139,8 @@ export function head(job, hasCheckpoint, renew) {
       </div>
     </header>
     <p class="soft facts">
-      <span>${job.device}</span> <span>submitted ${ago(job.created_at)}</span>
-      ${took === null ? nothing : html`<span>${over ? "took" : "for"} ${duration(took)}</span>`}
+      <span>${job.device}</span>${job.pool === "default" ? nothing : html` <span>pool ${job.pool}</span>`} <span>submitted ${ago(job.created_at)} by ${job.owner}</span>${job.project === "default" ? nothing : html` <span>project ${job.project}</span>`}
+      ${took === null ? nothing : html`<span title="without the time in the queue">${over ? "took" : "for"} ${duration(took)}</span>`}
       ${left ? html`<span>about ${duration(left)} left</span>` : nothing}
       ${job.progress && !over ? html`<span>epoch ${job.progress.epoch} of ${job.progress.epochs}</span>` : nothing}
       ${job.imported ? html`<span title="It ran on another service; its archive was imported here.">imported ${ago(job.imported.at)}</span>` : nothing}

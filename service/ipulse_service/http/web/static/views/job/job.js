@@ -3,8 +3,10 @@ import { html, nothing } from "../../vendor.js";
 import { View } from "../../app/view.js";
 import { navigate } from "../../app/router.js";
 import { api } from "../../lib/api.js";
+import { pathHere } from "../../lib/address.js";
 import { fullId } from "../../lib/ids.js";
 import { isOver, plain } from "../../lib/format.js";
+import { CODE_KINDS } from "../../lib/kinds.js";
 import { head } from "./head.js";
 import { phaseBar } from "./phases.js";
 import { JobStore } from "./store.js";
@@ -24,7 +26,6 @@ const TABS = [
   ["report", "Report", () => import("./report.js")],
 ];
 const DEFAULT_TAB = "overview";
-const OF_TRAINING = ["metrics", "spikes", "layers"]; // a program has nothing to show there
 
 const moduleOf = (tab) => TABS.find(([name]) => name === tab)[2]();
 
@@ -53,7 +54,7 @@ class JobView extends View {
   async fullId(text, signal) {
     const id = await fullId(text, signal);
     if (id === text) return id;
-    const rest = location.pathname.split("/").slice(3).join("/");
+    const rest = pathHere(location.pathname).split("/").slice(3).join("/");
     navigate(`/jobs/${id}${rest && `/${rest}`}${location.search}${location.hash}`, { replace: true });
     return id;
   }
@@ -114,7 +115,7 @@ class JobView extends View {
       ${this.store?.broken ? html`<p class="stale" role="status">The connection was lost; reconnecting.</p>` : nothing}
       ${phaseBar(job, this.store, this.tab !== DEFAULT_TAB)}
       <nav class="tabs" aria-label="Parts of the job">
-        ${TABS.filter(([name]) => job.spec?.kind !== "poplar_program" || !OF_TRAINING.includes(name)).map(
+        ${TABS.filter(([name]) => !CODE_KINDS[job.spec?.kind]?.without.includes(name)).map(
           ([name, words]) => html`<a href="/jobs/${job.id}${name === DEFAULT_TAB ? "" : `/${name}`}"
           aria-current=${name === this.tab ? "page" : nothing}>${words}</a>`,
         )}

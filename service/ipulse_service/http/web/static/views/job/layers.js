@@ -1,5 +1,5 @@
 // One row a layer: size, activity, and time.
-import { bytes, number, percent, plain, shortDuration } from "../../lib/format.js";
+import { bytes, layerTitle, number, percent, plain, shortDuration } from "../../lib/format.js";
 import { specSchema, withoutDefaults } from "../../lib/schema.js";
 import { empty } from "../../parts/states.js";
 import { Tab, documentOf, html, notYet, nothing } from "./tab.js";
@@ -41,7 +41,7 @@ class Layers extends Tab {
     const shown = heads.filter(([key]) => rows.some((row) => row[key] !== undefined && row[key] !== ""));
     const slowest = rows.reduce((most, row) => ((row.part ?? 0) > (most.part ?? 0) ? row : most), rows[0]);
     return html`
-      ${slowest?.part ? html`<p>${slowest.title} takes the most time: ${percent(slowest.part)} of a training step.</p>` : nothing}
+      ${slowest?.part ? html`<p>${slowest.title} takes the most time: ${percent(slowest.part)} of a training step in its forward and backward pass.</p>` : nothing}
       <div class="grid-box"><table class="grid"><caption>Layers</caption>
         <thead><tr><th scope="col">Layer</th><th scope="col">Settings</th>${shown.map(([, words]) => html`<th scope="col" class="number">${words}</th>`)}</tr></thead>
         <tbody>${rows.map(
@@ -71,19 +71,27 @@ class Layers extends Tab {
     const { network } = this.job.spec;
     const hidden = (network?.layers ?? []).map((layer, at) => ({
       name: String(at + 1),
-      title: `Layer ${at + 1}`,
+      title: layerTitle(at + 1, layer.name),
       neurons: layer.neurons === undefined ? undefined : number(layer.neurons),
       settings: settingsOf(changed?.layers?.[at]),
     }));
     return hidden.length
-      ? [...hidden, { name: "readout", title: "Readout", neurons: undefined, settings: settingsOf(changed?.readout) }]
+      ? [
+          ...hidden,
+          {
+            name: "readout",
+            title: layerTitle("readout", network.readout?.name),
+            neurons: undefined,
+            settings: settingsOf(changed?.readout),
+          },
+        ]
       : [];
   }
 }
 
 /** The settings of a layer other than its neurons: "conv2d, filters 8, pool average 2". */
 function settingsOf(layer) {
-  const { kind, neurons: _neurons, ...rest } = layer ?? {};
+  const { kind, neurons: _neurons, name: _name, ...rest } = layer ?? {};
   const words = ([name, value]) =>
     value === true ? plain(name) : `${plain(name)} ${texts(name === "neuron" ? (value.name ?? "own") : value)}`;
   return [kind, ...Object.entries(rest).map(words)].filter(Boolean).join(", ");

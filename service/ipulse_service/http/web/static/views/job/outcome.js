@@ -41,6 +41,7 @@ const HINTS = {
   runner_lost: LOST,
   worker_lost: LOST,
   worker_stopped: LOST,
+  preempted: "Another job came first and needed the device. This one continues from its last checkpoint.",
   worker_disk_full: "Free some room on the disk of the worker, then retry it.",
   worker_disk_failed: "Repair the disk of the worker, then retry it.",
   worker_limit: "Raise the worker's limits of open files and processes, then retry it.",
@@ -58,7 +59,8 @@ const toEnd = (box) => {
 /** The attempt that was lost last, undefined after a pause and for a job that has ended. @param {any} job */
 function lostAttempt(job) {
   const ended = isOver(job.state) ? undefined : job.attempts.filter((one) => one.finished_at).at(-1);
-  return ended?.reason && !ended.reason.endsWith("_by_user") ? ended : undefined;
+  const isWanted = ended?.reason === "preempted" || ended?.reason?.endsWith("_by_user");
+  return ended?.reason && !isWanted ? ended : undefined;
 }
 
 /** The last lines of the log of a job that an attempt has left. @param {any} job @param {AbortSignal} signal */

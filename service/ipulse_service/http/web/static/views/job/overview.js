@@ -1,7 +1,8 @@
 // The overview: what became of the job, its main figures, and its two main curves.
 import "../../charts/curve.js";
 import { api } from "../../lib/api.js";
-import { bytes, isOver, metric, number, percent, phaseOf } from "../../lib/format.js";
+import { bytes, isOver, layerTitle, metric, number, percent, phaseOf } from "../../lib/format.js";
+import { CODE_KINDS } from "../../lib/kinds.js";
 import { toast } from "../../parts/toast.js";
 import { lineage, lineageOf } from "./lineage.js";
 import { lastLines, outcome } from "./outcome.js";
@@ -31,6 +32,7 @@ class Overview extends Tab {
     return html`
       ${outcome(job, store, lines)}
       ${this.figures(job)}
+      ${operations(job.summary)}
       ${this.notices(job, spikes)}
       ${this.curves(store)}
       ${lineage(job, family)}
@@ -54,7 +56,7 @@ class Overview extends Tab {
     return html`${dead.map(
       (
         one,
-      ) => html`<p class="note">${percent(one.dead.length / one.neurons)} of the neurons of ${/^\d+$/.test(String(one.layer)) ? `layer ${one.layer}` : one.layer} never spike.
+      ) => html`<p class="note">${percent(one.dead.length / one.neurons)} of the neurons of ${layerTitle(one.layer, one.name)} never spike.
         Raise <code>network.initial_membrane_std</code>, or lower its threshold. <a href="/jobs/${job.id}/spikes">Spikes</a></p>`,
     )}
       ${dropped ? html`<p class="note">Layers dropped ${number(dropped)} spikes, which exceeded their capacity. <a href="/jobs/${job.id}/layers">Layers</a></p>` : nothing}`;
@@ -66,7 +68,7 @@ class Overview extends Tab {
     );
     const { groups } = charts(all);
     if (!groups.length)
-      return phaseOf(this.job.state) && this.job.spec?.kind !== "poplar_program"
+      return phaseOf(this.job.state) && !CODE_KINDS[this.job.spec?.kind]
         ? html`<p class="soft">Curves appear with the first training step.</p>`
         : nothing;
     return html`<section class="section"><h2 class="visually-hidden">Learning curves</h2><div class="chart-grid">
@@ -94,6 +96,30 @@ class Overview extends Tab {
   }
 }
 
+/** What a sample costs, folded: counted operations, and the estimate of the first table. */
+function operations(values) {
+  if (values?.parameters === undefined) return nothing;
+  const rows = [
+    ["Synaptic operations", values.synops, "SynOps of a held-out sample"],
+    ["Effective", values.synops_effective, "without weights of 0"],
+    ["Dense", values.synops_dense, "every sender in every step"],
+    ["Neuron updates", values.neuron_updates, "neurons × steps"],
+    ["Parameters", values.parameters, bytes(values.footprint_bytes)],
+    [
+      "Energy",
+      values.energy_nj,
+      "nJ, estimated: 45 nm CMOS (Horowitz 2014), arithmetic only; the report has another table",
+    ],
+  ].filter(([, value]) => value !== undefined);
+  return html`<details class="section"><summary>Operations and energy</summary>
+    <dl class="figures job-figures">${rows.map(
+      ([name, value, note]) =>
+        html`<div><dt>${name}</dt><dd>${number(value)}</dd><dd class="soft small">${note}</dd></div>`,
+    )}
+      <div><dt>Sparsity</dt><dd>${percent(values.activation_sparsity)}</dd><dd class="soft small">of activations; ${percent(values.connection_sparsity)} of weights</dd></div>
+    </dl></details>`;
+}
+
 /** Six figures at most: [name, value, note]. */
 function mainFigures(job) {
   const { summary, progress } = job;
@@ -102,12 +128,18 @@ function mainFigures(job) {
   const split = progress?.held_out ?? "test";
   const epoch = summary ? summary.kept_epoch : progress.evaluated.epoch;
   const ofEpoch = epoch === undefined ? "" : `epoch ${number(epoch)}`;
+  const isScript = job.spec?.kind === "script";
   const list = [];
-  if (values.exit_status !== undefined) list.push(["exit status", number(values.exit_status), "of the program"]);
+  if (values.exit_status !== undefined)
+    list.push(["exit status", number(values.exit_status), isScript ? "of the script" : "of the program"]);
   if (values.files_not_stored !== undefined)
     list.push(["files not stored", number(values.files_not_stored), "the log says why"]);
   if (values.emulated_cycles !== undefined)
-    list.push(["cycles", number(values.emulated_cycles), "of the first engine, emulated"]);
+    list.push([
+      "cycles",
+      number(values.emulated_cycles),
+      `of ${isScript ? "custom ops" : "the first engine"}, emulated`,
+    ]);
   if (values.build_seconds !== undefined)
     list.push(
       ["build", metric("run_seconds", values.build_seconds), ""],

@@ -1,5 +1,5 @@
 // Metrics as curves: which belong on one chart, what each is called, and its x values.
-import { isShare, label, metric } from "../../lib/format.js";
+import { isShare, label, layerTitle, metric } from "../../lib/format.js";
 
 const TITLES = { accuracy: "Accuracy", mae: "Mean absolute error", loss: "Loss" }; // of all samples
 const GROUPS = [
@@ -20,7 +20,7 @@ export const kindOf = (name) => name.replace(/^(test|validation)_/, "").split("/
 export const titleOf = (kind) => TITLES[kind] ?? label(kind);
 export const isStepLike = (kind) => STEP_LIKE.has(kind);
 
-/** "test, each epoch", "training, each batch", "layer 2, epoch mean" */
+/** "test, each epoch", "training, each batch", "layers[1], epoch mean" */
 function labelOf({ name, scope, heldOut }) {
   const kind = kindOf(name);
   const layer = name.split("/")[1];
@@ -31,7 +31,7 @@ function labelOf({ name, scope, heldOut }) {
       : SPLIT.has(kind)
         ? "training"
         : "";
-  const part = layer === undefined ? "" : /^\d+$/.test(layer) ? `layer ${layer}` : layer;
+  const part = layer === undefined ? "" : layerTitle(layer);
   const time =
     scope === "step"
       ? "each batch"

@@ -1,13 +1,14 @@
 // The actions on the selected jobs.
 import { html, nothing } from "../../vendor.js";
 import { api } from "../../lib/api.js";
-import { isOver, mayPause } from "../../lib/format.js";
+import { isOver } from "../../lib/format.js";
 import { deleteLater } from "../../parts/deletions.js";
 import { askDialog, confirmDialog } from "../../parts/dialog.js";
 import { icon } from "../../parts/icon.js";
 import { menu } from "../../parts/menu.js";
 import { toast } from "../../parts/toast.js";
 import { changeAll, count, countedText } from "./bulk.js";
+import { VERBS } from "./verbs.js";
 
 const AT_ONCE = 4; // requests
 
@@ -47,7 +48,7 @@ async function all(view, { verb, done, body = undefined, asks = null }) {
   const { q } = view.selection.search;
   try {
     const counted = await count(q, verb, body);
-    const jobs = `${counted.changed.toLocaleString("en")} ${counted.changed === 1 ? "job" : "jobs"}`;
+    const jobs = `${counted.changeable.toLocaleString("en")} ${counted.changeable === 1 ? "job" : "jobs"}`;
     if (
       asks &&
       !(await confirmDialog({
@@ -138,11 +139,11 @@ async function removeAll(view, asks) {
   const { q } = view.selection.search;
   try {
     const counted = await count(q, "delete");
-    const jobs = counted.changed.toLocaleString("en");
+    const jobs = counted.changeable.toLocaleString("en");
     if (
       !(await confirmDialog({
         ...asks,
-        title: `Delete ${jobs} ${counted.changed === 1 ? "job" : "jobs"}?`,
+        title: `Delete ${jobs} ${counted.changeable === 1 ? "job" : "jobs"}?`,
         text: html`${countedText(counted)}${asks.text}`,
         danger: true,
       }))
@@ -179,14 +180,16 @@ async function stop(view) {
   else await each(view, "stopping", post("finish"));
 }
 
-const simple = (view, verb, done) => () =>
-  view.selection.search ? all(view, { verb, done }) : each(view, done, post(verb));
+const simple =
+  (view, { verb, done }) =>
+  () =>
+    view.selection.search ? all(view, { verb, done }) : each(view, done, post(verb));
 
 /** The bar below the table while jobs are selected. */
 export function actionBar(view) {
   const { selection, data } = view;
   if (!selection.size) return nothing;
-  const current = currentJobs(view).map((job) => job.state);
+  const current = currentJobs(view);
   const isAll = selection.search !== null;
   const may = (test) => isAll || current.some(test);
   const isPageSelected = data.jobs.length && data.jobs.every((job) => selection.has(job.id));
@@ -195,14 +198,12 @@ export function actionBar(view) {
     ${isPageSelected && data.total > selection.size ? html`<button type="button" class="ghost" @click=${() => selection.setSearch(view.q, data.total)}>Select all ${data.total.toLocaleString("en")}</button>` : nothing}
     <a class="button primary" href=${selection.compareAddress()}>${icon("compare")}Compare</a>
     <button type="button" @click=${() => tag(view)}>Tag</button>
-    ${may((state) => state === "running") ? html`<button type="button" title="Ends the training and writes weights and report" @click=${() => stop(view)}>Stop and keep</button>` : nothing}
+    ${may(({ state }) => state === "running") ? html`<button type="button" title="Ends the training and writes weights and report" @click=${() => stop(view)}>Stop and keep</button>` : nothing}
     ${menu(
       icon("more"),
       [
-        { words: "Pause", act: simple(view, "pause", "paused"), isHidden: !may(mayPause) },
-        { words: "Resume", act: simple(view, "resume", "resumed"), isHidden: !may((state) => state === "paused") },
-        { words: "Retry", act: simple(view, "retry", "retried"), isHidden: !may((state) => state === "failed") },
-        { words: "Cancel", act: () => cancel(view), isHidden: !may((state) => !isOver(state)) },
+        ...VERBS.map((one) => ({ words: one.words, act: simple(view, one), isHidden: !may(one.may) })),
+        { words: "Cancel", act: () => cancel(view), isHidden: !may(({ state }) => !isOver(state)) },
         { words: "Delete", act: () => remove(view), isDangerous: true },
       ],
       { name: "More actions", kind: "icon", key: view },

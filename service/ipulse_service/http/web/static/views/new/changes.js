@@ -1,6 +1,5 @@
 // The settings that differ from the job that was cloned.
 import { html, nothing } from "../../vendor.js";
-import { withoutDefaults } from "../../lib/schema.js";
 import { placeOf } from "./check.js";
 
 const MOST = 12; // shown
@@ -16,14 +15,13 @@ export function values(node, pointer = "", found = new Map()) {
 }
 
 /**
- * The settings that differ; a default that is written out does not.
+ * The settings that differ between two specs without defaults.
  * @param {any} parent
  * @param {any} spec
- * @param {any} schema
  * @returns {{pointer: string, before?: string, after?: string}[]}
  */
-export function changed(parent, spec, schema) {
-  const [before, after] = [parent, spec].map((one) => values(withoutDefaults(one, schema)));
+export function changed(parent, spec) {
+  const [before, after] = [values(parent), values(spec)];
   return [...new Set([...before.keys(), ...after.keys()])]
     .filter((pointer) => before.get(pointer) !== after.get(pointer))
     .map((pointer) => ({ pointer, before: before.get(pointer), after: after.get(pointer) }));

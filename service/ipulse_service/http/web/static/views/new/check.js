@@ -31,7 +31,7 @@ export async function check(YAML, text, priority, signal) {
   }
   const value = document.toJS({ maxAliasCount: 100 });
   if (value === null || typeof value !== "object")
-    return { problems: [problem(0, 1, "A spec is a mapping: it begins with `version: 1`.")], plan: null, value: null };
+    return { problems: [problem(0, 1, "A spec is a mapping: it begins with `version: 2`.")], plan: null, value: null };
   try {
     return {
       problems: [],

@@ -2,7 +2,7 @@
 import { YAML } from "../../../vendor/bundles/editor.js";
 import { api } from "../../lib/api.js";
 import { acceptedPackages } from "../../lib/packages.js";
-import { alternatives, resolved } from "../../lib/schema.js";
+import { alternatives, documentSchema, resolved } from "../../lib/schema.js";
 
 /**
  * The path of keys to a line of the text, by its indent.
@@ -52,7 +52,7 @@ function placeAt(state, pos) {
 
 /** The schemas of a path. @param {(string | number)[]} path @param {any} value of the whole text @returns {any[]} */
 function schemasAt(path, value, root) {
-  let nodes = [root];
+  let nodes = [documentSchema(root, value)];
   let present = value;
   for (const key of path) {
     nodes = nodes
@@ -80,9 +80,11 @@ export function completions(context, schema) {
   const { path, typed, isValue } = placeAt(context.state, context.pos);
   const word = context.matchBefore(/[\w.-]*/);
   if (!context.explicit && !typed) return null;
-  if (isValue && path.at(-1) === "op") return pushedOps(typed, context.pos);
+  const value = valueOf(context.state);
+  const isOp = value.version === 1 ? path.at(-1) === "op" : path.at(-2) === "op" && path.at(-1) === "name";
+  if (isValue && isOp) return pushedOps(typed, context.pos);
   if (isValue && path.at(-1) === "package") return packages(typed, context.pos);
-  const found = schemasAt(path, valueOf(context.state), schema);
+  const found = schemasAt(path, value, schema);
   const options = new Map();
   if (isValue) {
     const key = path.at(-1);
@@ -93,7 +95,7 @@ export function completions(context, schema) {
         ["true", "false"].forEach((value) => options.set(value, { label: value, type: "enum" }));
     }
     if (key === "kind")
-      kindsOf(path.slice(0, -1), schema).forEach((kind) => options.set(kind, { label: kind, type: "enum" }));
+      kindsOf(path.slice(0, -1), value, schema).forEach((kind) => options.set(kind, { label: kind, type: "enum" }));
   } else {
     for (const one of found) {
       for (const [name, field] of Object.entries(one.properties ?? {})) {
@@ -138,8 +140,8 @@ async function packages(typed, pos) {
 }
 
 /** All kinds of a part that has several. */
-function kindsOf(path, root) {
-  let nodes = [root];
+function kindsOf(path, value, root) {
+  let nodes = [documentSchema(root, value)];
   for (const key of path) {
     nodes = nodes
       .flatMap((node) => alternatives(node, root, {}))

@@ -6,7 +6,7 @@ export const EXAMPLES = [
     name: "digits",
     title: "Scanned digits",
     text: `# Two hidden LIF layers learn the scanned digits of scikit-learn, in about a minute.
-version: 1
+version: 2
 name: digits
 seed: 1
 data:
@@ -14,8 +14,8 @@ data:
   steps: 40
 network:
   layers:
-    - {neurons: 128, second_threshold: 0.5}
-    - {neurons: 64, second_threshold: 0.5}
+    - {neurons: 128, neuron: {second_threshold: 0.5}}
+    - {neurons: 64, neuron: {second_threshold: 0.5}}
   initial_membrane_std: 0.5
 training:
   epochs: 20
@@ -28,20 +28,20 @@ device: {kind: cpu}
     name: "own-data",
     title: "Own data, from an uploaded file",
     text: `# Spikes in mine.npz, uploaded on the page Data sets or with "ipulse data push mine.npz".
-version: 1
+version: 2
 name: own data
 seed: 1
 data: {kind: npz, dataset: mine}
 network:
   layers:
-    - {neurons: 128, second_threshold: 0.9}
+    - {neurons: 128, neuron: {second_threshold: 0.9}}
 training: {epochs: 20}
 `,
   },
   {
     name: "recurrent",
     title: "Recurrent layer with trained decay",
-    text: `version: 1
+    text: `version: 2
 name: recurrent
 seed: 1
 data:
@@ -51,12 +51,11 @@ data:
 network:
   layers:
     - neurons: 128
-      recurrent: true
-      bias: true
-      second_threshold: 0.5
+      connections: [{kind: dense, bias: true}, {kind: recurrent}]
+      neuron: {second_threshold: 0.5}
       capacity: {grow: 8}  # grows when spikes are dropped
-  readout: {decay: 0.97, bias: true}
-  trainable: [decay]
+  readout: {connections: [{kind: dense, bias: true}], neuron: {decay: 0.97}}
+  trained_constants: [decay]
   initial_membrane_std: 0.3
 training:
   epochs: 30
@@ -69,7 +68,7 @@ training:
   {
     name: "spike-count",
     title: "Readout that counts spikes",
-    text: `version: 1
+    text: `version: 2
 name: spike count
 seed: 1
 data:
@@ -78,9 +77,9 @@ data:
   encoding: {kind: log_latency, threshold: 0.15}
 network:
   layers:
-    - {neurons: 128, second_threshold: 0.9}
-    - {neurons: 64, second_threshold: 0.9}
-  readout: {kind: spiking}
+    - {neurons: 128, neuron: {second_threshold: 0.9}}
+    - {neurons: 64, neuron: {second_threshold: 0.9}}
+  readout: {neuron: {kind: lif}}
   initial_membrane_std: 0.7
 training:
   epochs: 30
@@ -96,13 +95,13 @@ training:
     name: "emulator",
     title: "Emulated IPU",
     text: `# A small network on one emulated IPU, with a profile of every tile.
-version: 1
+version: 2
 name: emulated tiles
 seed: 3
 data: {kind: randman, classes: 2, units: 16, steps: 20, samples_per_class: 64}
 network:
   layers:
-    - {neurons: 64, second_threshold: 0.5, capacity: 16}
+    - {neurons: 64, neuron: {second_threshold: 0.5}, capacity: 16}
     - {neurons: 32}
 training:
   epochs: 5
@@ -114,14 +113,14 @@ device: {kind: emulator, tiles: 64}
   {
     name: "yin-yang",
     title: "Yin-yang",
-    text: `version: 1
+    text: `version: 2
 name: yin-yang
 seed: 1
 data: {kind: yin_yang, steps: 40, span_ms: 38}
 network:
   layers:
-    - {neurons: 120, decay: 0.9, second_threshold: 0.9}
-  readout: {decay: 0.97}
+    - {neurons: 120, neuron: {decay: 0.9, second_threshold: 0.9}}
+  readout: {neuron: {decay: 0.97}}
 training:
   epochs: 30
   batch_size: 64

@@ -1,12 +1,13 @@
 // The usual fields of a spec, bound to its text: a change keeps comments and everything else.
 import { html, live, nothing } from "../../vendor.js";
-import { alternatives, resolved } from "../../lib/schema.js";
+import { alternatives, documentSchema, resolved } from "../../lib/schema.js";
+import { isPlain, layersOf, nameOf } from "./layers.js";
 
 /** How specs are written; the reference of an op fits one line. */
 export const NOTATION = { lineWidth: 160, flowCollectionPadding: false };
 
 /**
- * @typedef {{path: (string | number)[], words: string, kind: "text" | "number" | "choice" | "layers" | "each", hint?:
+ * @typedef {{path: (string | number)[], words: string, kind: "text" | "number" | "choice" | "layers", hint?:
  * string, step?: string}} Field
  */
 
@@ -18,14 +19,7 @@ const FIELDS = [
   { path: ["data", "dataset"], words: "Uploaded data set", kind: "text", hint: "mine@1" },
   { path: ["data", "steps"], words: "Time steps", kind: "number", step: "1" },
   { path: ["network", "layers"], words: "Neurons of the hidden layers", kind: "layers", hint: "128, 64" },
-  {
-    path: ["network", "layers", "*", "second_threshold"],
-    words: "Second threshold of all layers",
-    kind: "each",
-    step: "any",
-  },
-  { path: ["network", "layers", "*", "capacity"], words: "Capacity of all layers", kind: "each", step: "1" },
-  { path: ["network", "readout", "kind"], words: "Readout", kind: "choice" },
+  { path: ["network", "readout", "neuron", "kind"], words: "Readout", kind: "choice" },
   { path: ["training", "epochs"], words: "Epochs", kind: "number", step: "1" },
   { path: ["training", "batch_size"], words: "Batch size", kind: "number", step: "1" },
   { path: ["training", "optimizer", "kind"], words: "Optimizer", kind: "choice" },
@@ -52,14 +46,13 @@ export function form(YAML, text, schema, write) {
 
 /** A field that the chosen kind of data, optimizer or device does not have is left out. */
 function isUseful({ path, kind }, value, schema) {
-  return kind === "layers" || kind === "each" || schemaAt(path, value, schema) !== undefined;
+  return kind === "layers" || schemaAt(path, value, schema) !== undefined;
 }
 
 function control(field, value, schema, change) {
   const { path, kind, step, hint } = field;
-  const present =
-    kind === "layers" ? layerNames(value) : kind === "each" ? common(value, path.at(-1)) : at(value, path);
-  const of = kind === "layers" || kind === "each" ? null : schemaAt(path, value, schema);
+  const present = kind === "layers" ? layerNames(value) : at(value, path);
+  const of = kind === "layers" ? null : schemaAt(path, value, schema);
   const fallback = of?.default ?? "";
   const onChange = ({ target }) => {
     const wrong = kind === "layers" ? unknownLayer(target.value, value) : "";
@@ -74,23 +67,13 @@ function control(field, value, schema, change) {
     const chosen = (isObject ? present.kind : present) ?? (fallback || options[0]);
     return html`<select @change=${onChange} .value=${live(String(chosen))}>${options.map((one) => html`<option ?selected=${one === chosen}>${one}</option>`)}</select>`;
   }
-  const isNumber = kind === "number" || kind === "each";
+  const isNumber = kind === "number";
   return html`<input type=${isNumber ? "number" : "text"} step=${step ?? nothing} min=${of?.minimum ?? nothing} .value=${live(present === undefined ? "" : String(present))}
     placeholder=${fallback === "" ? (hint ?? "") : String(fallback)} @change=${onChange} autocomplete="off">`;
 }
 
 const at = (value, path) => path.reduce((node, key) => node?.[key], value);
-const layersOf = ({ network }) => (Array.isArray(network?.layers) ? network.layers : []);
-const isPlain = (layer) => layer?.neurons !== undefined && (layer.kind === undefined || layer.kind === "dense");
-/** "128", or for a layer of another kind "conv2d" or the name of its op or package. */
-const nameOf = (layer) => {
-  const named = layer?.op ?? (layer?.kind === "package" ? layer.neuron?.package : undefined);
-  return isPlain(layer) ? String(layer.neurons) : named ? String(named).split("@")[0] : String(layer?.kind ?? "layer");
-};
 const layerNames = (value) => layersOf(value).map(nameOf).join(", ");
-
-/** Whether a layer takes a setting of all layers: ops take none, convolutions no capacity. */
-const has = (layer, name) => isPlain(layer) || (String(layer?.kind).startsWith("conv") && name !== "capacity");
 const isCount = (name) => /^\d+$/.test(name);
 
 /** The first name that is neither a number of neurons nor a layer of the text, each of which can be kept once. */
@@ -110,19 +93,9 @@ function unknownLayer(text, value) {
   );
 }
 
-/** The value that all plain layers share, undefined if they differ. */
-function common({ network }, name) {
-  const values = layersOf({ network })
-    .filter((layer) => has(layer, name))
-    .map((layer) => layer[name]);
-  return values.length && values.every((one) => one === values[0]) && typeof values[0] !== "object"
-    ? values[0]
-    : undefined;
-}
-
 /** The schema of a path, among the alternatives that the value has chosen. */
 function schemaAt(path, value, root) {
-  let node = root;
+  let node = documentSchema(root, value);
   let present = value;
   for (const key of path) {
     const found = alternatives(node, root, present ?? {}).find(({ properties }) => properties && key in properties);
@@ -140,7 +113,7 @@ function choices(path, value, root) {
       .slice(0, -1)
       .reduce(
         (node, key) => alternatives(node, root, {}).find(({ properties }) => properties?.[key])?.properties[key],
-        root,
+        documentSchema(root, value),
       );
     return Object.keys(resolved(parent, root)?.discriminator?.mapping ?? {});
   }
@@ -152,12 +125,6 @@ function apply(YAML, document, { path, kind }, entry) {
   const read = (text) => (text === "" ? undefined : kind === "text" ? text : YAML.parse(text));
   if (kind === "layers") {
     putLayers(YAML, document, entry.split(/[\s,]+/).filter(Boolean));
-  } else if (kind === "each") {
-    const layers = document.getIn(["network", "layers"], true);
-    (layers?.items ?? []).forEach(
-      (layer, n) =>
-        has(layer.toJSON(), path.at(-1)) && put(document, ["network", "layers", n, path.at(-1)], read(entry)),
-    );
   } else if (path.at(-1) === "kind") {
     const parent = path.slice(0, -1);
     const known = document.getIn([...parent, "kind"]);
@@ -181,7 +148,7 @@ function putLayers(YAML, document, names) {
     const like = (one) => left.has(one) && !isPlain(one.value) && nameOf(one.value) === name;
     return take(like(old[n] ?? {}) ? old[n] : old.find(like));
   });
-  const model = old.findLast((one) => isPlain(one.value))?.value ?? {};
+  const { name: _own, ...model } = old.findLast((one) => isPlain(one.value))?.value ?? {};
   const nodes = names.map((name, n) => {
     if (others[n] !== null) return others[n];
     const same = [...left].find((one) => isPlain(one.value));

@@ -5,11 +5,12 @@ import { navigate, updateQuery } from "../../app/router.js";
 import { api } from "../../lib/api.js";
 import { acceptedPackages } from "../../lib/packages.js";
 import { fullId, isKeyUsed, newKey } from "../../lib/ids.js";
-import { specSchema, withoutDefaults } from "../../lib/schema.js";
+import { specSchema } from "../../lib/schema.js";
 import { toast } from "../../parts/toast.js";
 import { EXAMPLES, exampleNamed } from "./examples.js";
 import { NOTATION, form } from "./form.js";
 import { check } from "./check.js";
+import { layerFields } from "./layer_fields.js";
 import { opFields, opsOf } from "./op_fields.js";
 import { packageFields } from "./package_fields.js";
 import { plan } from "./plan.js";
@@ -70,13 +71,14 @@ class NewView extends View {
     const draft = stored();
     if (draft && (!from || from === "draft" || (draft.from === from && from !== "dataset"))) {
       this.parent = draft.parent ?? null;
-      if (this.parent && !this.parent.spec)
-        this.parent.spec = (await api.get(`/v1/jobs/${this.parent.id}`, { signal }).catch(() => null))?.spec;
+      if (this.parent && !this.parent.brief)
+        this.parent.brief = YAML.parse(await briefOf(this.parent.id, signal).catch(() => "{}"));
       this.write(draft.text, { isQuiet: true });
     } else if (/^job_|^latest$|^[0-9a-f]{4,24}$/.test(from)) {
-      const job = await api.get(`/v1/jobs/${await fullId(from, signal)}`, { signal });
-      this.parent = { id: job.id, name: job.name, spec: job.spec };
-      this.write(YAML.stringify(withoutDefaults(job.spec, schema), NOTATION), { isQuiet: true });
+      const id = await fullId(from, signal);
+      const [job, text] = await Promise.all([api.get(`/v1/jobs/${id}`, { signal }), briefOf(id, signal)]);
+      this.parent = { id: job.id, name: job.name, brief: YAML.parse(text) };
+      this.write(text, { isQuiet: true });
     } else {
       this.parent = null;
       this.write(from === "dataset" ? forDataset(route.query) : exampleNamed(from).text, { isQuiet: true });
@@ -171,7 +173,7 @@ class NewView extends View {
   /** The settings that differ from the parent's, null without one. */
   get changes() {
     const { parent, found } = this;
-    return parent?.spec && found?.value ? changed(parent.spec, found.value, this.schema) : null;
+    return parent?.brief && found?.plan ? changed(parent.brief, found.plan.brief) : null;
   }
 
   async open(file) {
@@ -189,6 +191,16 @@ class NewView extends View {
     localStorage.removeItem(DRAFT);
     if (this.route.query.get("from") === name) this.write(exampleNamed(name).text);
     else updateQuery({ from: name });
+  }
+
+  /** The fields of layers; a text of version 1 can be rewritten. */
+  layers(set) {
+    if (valueOf(this.YAML, this.text)?.version !== 1) return layerFields(this.YAML, this.text, this.schema, set);
+    const brief = this.isChecking ? null : this.found?.plan?.brief;
+    return html`<section class="card"><h2>Version 1</h2>
+      <p class="soft">This spec is of version 1, which stays valid. The form has fields of layers for version 2.</p>
+      <button type="button" ?disabled=${!brief} @click=${() => set(this.YAML.stringify(brief, NOTATION))}>Write it in version 2</button>
+      <p class="soft small">Comments are not kept.</p></section>`;
   }
 
   view() {
@@ -225,12 +237,16 @@ class NewView extends View {
             </details></section>
           ${changes ? changeList(changes, parent) : nothing}
           <section class="card"><h2>Usual fields</h2>${this.YAML ? form(this.YAML, this.text, this.schema, set) : nothing}</section>
+          ${this.YAML ? this.layers(set) : nothing}
           ${this.YAML ? packageFields(this.YAML, this.text, this.packages, set) : nothing}
           ${this.ops.size ? opFields(this.YAML, this.text, this.ops, set) : nothing}
         </aside>
       </form>`;
   }
 }
+
+/** The spec of a job as people write it. @param {string} id @param {AbortSignal} signal */
+const briefOf = async (id, signal) => (await api.get(`/v1/jobs/${id}/spec`, { query: { form: "brief" }, signal })).text;
 
 /** A first spec for a data set of the service. */
 function forDataset(query) {

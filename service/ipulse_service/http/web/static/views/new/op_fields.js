@@ -3,6 +3,7 @@ import { html, live, nothing } from "../../vendor.js";
 import { api } from "../../lib/api.js";
 import { number } from "../../lib/format.js";
 import { NOTATION } from "./form.js";
+import { layerName, layersOf } from "./layers.js";
 
 /** @typedef {{name: string, manifest: any}} Op */
 
@@ -16,9 +17,8 @@ const isThere = (value) => value !== undefined && value !== null;
  * @returns {{index: number, layer: any, digest: string}[]}
  */
 function opLayers(value) {
-  const layers = Array.isArray(value?.network?.layers) ? value.network.layers : [];
-  return layers.flatMap((layer, index) => {
-    const digest = /@sha256:([0-9a-f]{64})$/.exec(layer?.op ?? "")?.[1];
+  return layersOf(value).flatMap((layer, index) => {
+    const digest = /@sha256:([0-9a-f]{64})$/.exec(layer?.op?.name ?? "")?.[1];
     return digest ? [{ index, layer, digest }] : [];
   });
 }
@@ -57,7 +57,8 @@ export function opFields(YAML, text, ops, write) {
     if (YAML.isMap(at) && !at.items.length) document.deleteIn(path.slice(0, -1));
     write(document.toString(NOTATION));
   };
-  return opLayers(document.toJS({ maxAliasCount: 100 }))
+  const value = document.toJS({ maxAliasCount: 100 });
+  return opLayers(value)
     .filter(({ digest }) => ops.has(digest))
     .map(({ index, layer, digest }) => {
       const { manifest } = ops.get(digest) ?? {};
@@ -65,17 +66,17 @@ export function opFields(YAML, text, ops, write) {
       const declared = typeof manifest.attributes === "object" ? Object.entries(manifest.attributes) : [];
       const weights = manifest.weights ?? [];
       if (!declared.length && !weights.length) return nothing;
-      return html`<section class="card"><h2>Layer ${index + 1}: ${manifest.name}</h2>
+      return html`<section class="card"><h2>${layerName(value, index)}: ${manifest.name}</h2>
       ${
         declared.length
-          ? html`<fieldset class="usual"><legend class="visually-hidden">Attributes of layer ${index + 1}</legend>
-        ${declared.map(([name, one]) => attribute(name, one, layer.attributes?.[name], (entry) => set([...path, "attributes", name], entry)))}</fieldset>`
+          ? html`<fieldset class="usual"><legend class="visually-hidden">Attributes of ${layerName(value, index)}</legend>
+        ${declared.map(([name, one]) => attribute(name, one, layer.op.attributes?.[name], (entry) => set([...path, "op", "attributes", name], entry)))}</fieldset>`
           : nothing
       }
       ${
         weights.length
           ? html`
-        <label class="check"><input type="checkbox" .checked=${live(layer.trainable !== false)} @change=${({ target }) => set([...path, "trainable"], target.checked ? undefined : false)}> Train its weights</label>
+        <label class="check"><input type="checkbox" .checked=${live(layer.trained !== false)} @change=${({ target }) => set([...path, "trained"], target.checked ? undefined : false)}> Train its weights</label>
         <ul class="plain small soft">${weights.map((one) => html`<li><code>${one.name}</code> ${weight(one)}</li>`)}</ul>`
           : nothing
       }

@@ -3,6 +3,7 @@ import { html, live, nothing } from "../../vendor.js";
 import { number } from "../../lib/format.js";
 import { packageDigits, packageName } from "../../lib/packages.js";
 import { NOTATION } from "./form.js";
+import { layerName, layersOf } from "./layers.js";
 
 /** @typedef {import("../../lib/packages.js").Package} Package */
 
@@ -12,12 +13,13 @@ const FLOW = { flow: true };
 /**
  * The layers with neurons of a package, and where they are.
  * @param {any} value
- * @returns {{layer: any, path: any[]}[]}
+ * @returns {{layer: any, path: any[], name: string}[]}
  */
 function packageLayers(value) {
-  const layers = Array.isArray(value?.network?.layers) ? value.network.layers : [];
-  return layers.flatMap((layer, index) =>
-    layer?.kind === "package" ? [{ layer, path: ["network", "layers", index] }] : [],
+  return layersOf(value).flatMap((layer, index) =>
+    layer?.neuron?.kind === "package"
+      ? [{ layer, path: ["network", "layers", index], name: layerName(value, index) }]
+      : [],
   );
 }
 
@@ -26,6 +28,7 @@ export function packageFields(YAML, text, packages, write) {
   const document = YAML.parseDocument(text);
   if (document.errors.length || !YAML.isMap(document.contents)) return nothing;
   const value = document.toJS({ maxAliasCount: 100 });
+  if (value.version === 1) return nothing;
   const change = (act) => {
     act(document);
     write(document.toString(NOTATION));
@@ -44,9 +47,8 @@ export function packageFields(YAML, text, packages, write) {
 }
 
 function add(document, value, reference) {
-  const layers = Array.isArray(value?.network?.layers) ? value.network.layers : [];
-  const neurons = layers.findLast((layer) => Number.isInteger(layer?.neurons))?.neurons ?? NEURONS;
-  const layer = document.createNode({ kind: "package", neurons, neuron: { package: reference } }, FLOW);
+  const neurons = layersOf(value).findLast((layer) => Number.isInteger(layer?.neurons))?.neurons ?? NEURONS;
+  const layer = document.createNode({ neurons, neuron: { kind: "package", package: reference } }, FLOW);
   if (document.getIn(["network", "layers"])) document.addIn(["network", "layers"], layer);
   else document.setIn(["network", "layers"], document.createNode([layer]));
 }
@@ -54,17 +56,17 @@ function add(document, value, reference) {
 const option = (one, isChosen) =>
   html`<option value=${one.package} ?selected=${isChosen}>${packageName(one.package)} ${packageDigits(one.package)} (${one.version})</option>`;
 
-function card({ layer, path }, packages, change) {
+function card({ layer, path, name }, packages, change) {
   const named = String(layer.neuron?.package ?? "");
   const found = packages.find((one) => one.package === named);
   const choose = ({ target }) => change((document) => document.setIn([...path, "neuron", "package"], target.value));
-  return html`<section class="card"><h2>Layer ${path.at(-1) + 1}: ${packageName(named) || "package"}</h2>
+  return html`<section class="card"><h2>${name}: ${packageName(named) || "package"}</h2>
     <label class="field"><span>Package</span><select @change=${choose} .value=${live(named)}>
       ${found ? nothing : html`<option value=${named} selected>${named ? `${packageName(named)} ${packageDigits(named)}: not accepted` : "choose …"}</option>`}
       ${packages.map((one) => option(one, one === found))}</select></label>
     ${
       found?.parameters.length
-        ? html`<fieldset class="usual"><legend class="visually-hidden">Parameters of layer ${path.at(-1) + 1}</legend>
+        ? html`<fieldset class="usual"><legend class="visually-hidden">Parameters of ${name}</legend>
       ${found.parameters.map((one) => parameter(one, layer, [...path, "neuron", "parameters"], change))}</fieldset>`
         : nothing
     }
@@ -81,7 +83,7 @@ function parameter(declared, layer, path, change) {
   return html`<div><label class="field" title=${range}><span>${declared.name}, ${range}</span><input type="number" step="any" min=${declared.minimum} max=${declared.maximum}
       ?disabled=${isList} .value=${live(present.value === undefined || isList ? "" : String(present.value))} placeholder=${isList ? "a list in the text" : String(declared.default)}
       @change=${({ target }) => put("value", target.value === "" ? undefined : Number(target.value))} autocomplete="off"></label>
-    ${declared.trainable ? html`<label class="check small"><input type="checkbox" .checked=${live(present.trainable === true)} @change=${({ target }) => put("trainable", target.checked ? true : undefined)}> Train ${declared.name}</label>` : nothing}</div>`;
+    ${declared.trainable ? html`<label class="check small"><input type="checkbox" .checked=${live(present.trained === true)} @change=${({ target }) => put("trained", target.checked ? true : undefined)}> Train ${declared.name}</label>` : nothing}</div>`;
 }
 
 /** Sets or removes an entry of a parameter; one without a value that is not trained is left out. */
@@ -99,7 +101,7 @@ function setParameter(document, path, index, declared, key, entry) {
   const at = [...path, index];
   if (entry === undefined) document.deleteIn([...at, key]);
   else document.setIn([...at, key], entry);
-  if (document.hasIn([...at, "value"]) || document.hasIn([...at, "trainable"])) return;
+  if (document.hasIn([...at, "value"]) || document.hasIn([...at, "trained"])) return;
   document.deleteIn(at);
   if (!document.getIn(path).items.length) document.deleteIn(path);
 }

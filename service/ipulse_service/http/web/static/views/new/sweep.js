@@ -11,8 +11,16 @@ import { values } from "./changes.js";
 const USUAL = "/training/optimizer/learning_rate";
 const UNVARIED = /^\/(version|name|seed|metadata)(\/|$)/;
 
+const METHODS = { grid: "every combination", random: "random draws", tpe: "draws near the best (TPE)" };
+const STOPPING = { "": "none", asha: "successive halving (ASHA)", median: "worse than the median" };
+const KINDS = { values: "one of", log_uniform: "between, log", uniform: "between", int_uniform: "integer between" };
+const TRIALS = 20;
+
 const path = (pointer) => pointer.slice(1).replaceAll("/", ".");
 const parts = (text) => text.split(/[\s,;]+/).filter(Boolean);
+
+const choices = (words, chosen) =>
+  Object.entries(words).map(([key, text]) => html`<option value=${key} ?selected=${key === chosen}>${text}</option>`);
 
 /** A value as it is written in JSON, else a text. */
 function read(text) {
@@ -30,6 +38,8 @@ class SweepForm extends LitElement {
     close: { attribute: false },
     rows: { state: true },
     seeds: { state: true },
+    method: { state: true },
+    trials: { state: true },
     problem: { state: true },
     isSending: { state: true },
   };
@@ -42,9 +52,11 @@ class SweepForm extends LitElement {
     this.all = {};
     /** @type {() => void} */
     this.close = () => {};
-    /** @type {{pointer: string, text: string}[]} */
+    /** @type {{pointer: string, text: string, kind: string}[]} */
     this.rows = [];
     this.seeds = "";
+    this.method = "grid";
+    this.trials = TRIALS;
     /** @type {any} */
     this.problem = null;
     this.isSending = false;
@@ -67,7 +79,7 @@ class SweepForm extends LitElement {
   add() {
     const used = new Set(this.rows.map((row) => row.pointer));
     const pointer = [USUAL, ...this.present.keys()].find((one) => this.present.has(one) && !used.has(one));
-    if (pointer) this.rows = [...this.rows, { pointer, text: this.shown(pointer) }];
+    if (pointer) this.rows = [...this.rows, { pointer, text: this.shown(pointer), kind: "values" }];
   }
 
   shown(pointer) {
@@ -79,10 +91,18 @@ class SweepForm extends LitElement {
     this.problem = null;
   }
 
+  get isGrid() {
+    return this.method === "grid";
+  }
+
+  /** How the values of a setting are chosen; a grid has lists of values only. */
+  kindOf(row) {
+    return this.isGrid ? "values" : row.kind;
+  }
+
   get jobs() {
-    return (
-      this.rows.reduce((product, row) => product * parts(row.text).length, 1) * Math.max(1, parts(this.seeds).length)
-    );
+    const points = this.rows.reduce((product, row) => product * parts(row.text).length, 1);
+    return (this.isGrid ? points : this.trials) * Math.max(1, parts(this.seeds).length);
   }
 
   async submit(event) {
@@ -92,9 +112,13 @@ class SweepForm extends LitElement {
       version: 1,
       sweep: form.get("name"),
       spec: this.spec,
-      method: "grid",
+      method: this.method,
+      trials: this.isGrid ? null : this.trials,
       seeds: parts(this.seeds).map(read),
-      parameters: Object.fromEntries(this.rows.map((row) => [row.pointer, { values: parts(row.text).map(read) }])),
+      parameters: Object.fromEntries(
+        this.rows.map((row) => [row.pointer, { [this.kindOf(row)]: parts(row.text).map(read) }]),
+      ),
+      stopping: form.get("stopping") ? { kind: form.get("stopping") } : null,
       objective: { metric: form.get("metric"), goal: form.get("goal") || undefined },
       parallel: form.get("parallel") ? Number(form.get("parallel")) : null,
     };
@@ -118,12 +142,26 @@ class SweepForm extends LitElement {
     const options = [...this.present.keys()];
     return html`<form @submit=${(event) => this.submit(event)}>
       <label class="field"><span>Name of the sweep</span><input name="name" required maxlength="128" autocomplete="off" .value=${this.spec.name ?? ""}></label>
+      <div class="usual"><label class="field"><span>Trials</span><select name="method" @change=${(event) => {
+        this.method = event.target.value;
+      }}>${choices(METHODS, this.method)}</select></label>
+        ${
+          this.isGrid
+            ? nothing
+            : html`<label class="field"><span>Number of trials</span><input name="trials" type="number" min="1" max="10000" required .value=${String(this.trials)} @input=${(
+                event,
+              ) => {
+                this.trials = Number(event.target.value) || 0;
+              }}></label>`
+        }
+        <label class="field"><span>Stop weak trials early</span><select name="stopping">${choices(STOPPING, "")}</select></label></div>
       <fieldset class="varied"><legend>Settings that vary</legend>
         ${rows.map(
           (row, index) => html`<div class="vary">
           <label><span class="soft small">Setting</span><select @change=${(event) => this.set(index, { pointer: event.target.value, text: this.shown(event.target.value) })}>
             ${options.filter((pointer) => pointer === row.pointer || !rows.some((one) => one.pointer === pointer)).map((pointer) => html`<option value=${pointer} ?selected=${pointer === row.pointer}>${path(pointer)}</option>`)}</select></label>
-          <label><span class="soft small">Values, separated by commas</span><input required autocomplete="off" .value=${row.text} @input=${(event) => this.set(index, { text: event.target.value })}></label>
+          ${this.isGrid ? nothing : html`<label><span class="soft small">Draw</span><select @change=${(event) => this.set(index, { kind: event.target.value })}>${choices(KINDS, row.kind)}</select></label>`}
+          <label><span class="soft small">${this.kindOf(row) === "values" ? "Values, separated by commas" : "Lowest and highest, separated by a comma"}</span><input required autocomplete="off" .value=${row.text} @input=${(event) => this.set(index, { text: event.target.value })}></label>
           <button type="button" class="ghost" ?disabled=${rows.length < 2} @click=${() => {
             this.rows = rows.filter((_, at) => at !== index);
           }} aria-label="Remove ${path(row.pointer)}">Remove</button></div>`,

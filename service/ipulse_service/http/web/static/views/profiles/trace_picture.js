@@ -10,7 +10,13 @@ export const COLORS = ["--s1", "--s2", "--s6", "--s3", "--s4", "--s5", "--s7", "
 export const timeText = ({ unit }, value) =>
   unit === "cycles" ? number(Math.round(value)) : shortDuration(value / 1e6);
 
-/** A trace on a canvas: where its lanes are, and how they are drawn. */
+/**
+ * A trace on a canvas: where its lanes are, and how they are drawn.
+ *
+ * It is not a custom series of ECharts, which keeps an object for each rectangle. With 100,000 events in 4 lanes on
+ * 1,200 pixels a zoom in Chromium takes 65 ms here, 0.8 s with a custom series of the same columns (17,560
+ * rectangles), and 8 s with a custom series of the events, on one busy machine.
+ */
 export class TracePicture {
   /**
    * @param {HTMLCanvasElement} canvas

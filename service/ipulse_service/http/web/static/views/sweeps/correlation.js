@@ -1,4 +1,5 @@
 // Spearman's rank correlation between a setting and the objective.
+import { finished } from "./words.js";
 
 /** Ranks from 1; equal values share the mean of theirs. @param {number[]} values */
 function ranks(values) {
@@ -28,7 +29,7 @@ function spearman(xs, ys) {
 
 /** The correlation of each numeric setting, the strongest first. @param {string[]} pointers @param {any[]} trials */
 export function correlations(pointers, trials) {
-  const done = trials.filter((trial) => trial.value !== null);
+  const done = finished(trials);
   if (done.length < 4) return [];
   return pointers
     .flatMap((pointer) => {

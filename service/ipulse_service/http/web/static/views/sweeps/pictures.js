@@ -4,11 +4,12 @@ import { isShare, label, metric } from "../../lib/format.js";
 import { keptOption, tooltip } from "../../charts/chart.js";
 import "../../charts/curve.js";
 import { axisOf, parallel } from "../../charts/parallel.js";
-import { nameOf } from "./words.js";
+import { finished, nameOf } from "./words.js";
 
 /** The value of each trial, and the best one so far. */
 export function course(sweep, trials) {
-  const done = trials.filter((trial) => trial.value !== null);
+  const done = finished(trials);
+  const pruned = trials.filter((trial) => trial.state === "pruned" && trial.value !== null);
   const better = sweep.goal === "maximize" ? Math.max : Math.min;
   const scale = isShare(sweep.metric) ? 100 : 1;
   let best = null;
@@ -26,9 +27,22 @@ export function course(sweep, trials) {
       x,
       y: done.map((trial) => scale * trial.value),
       points: true,
+      isScattered: true,
     },
     { id: "best", label: "best so far", color: "--s1", x, y: bests },
   ];
+  if (pruned.length) {
+    series.push({
+      id: "pruned",
+      label: "pruned, after fewer epochs",
+      color: "--s2",
+      faint: true,
+      x: pruned.map((trial) => trial.number),
+      y: pruned.map((trial) => scale * trial.value),
+      points: true,
+      isScattered: true,
+    });
+  }
   return html`<figure class="card"><ip-curve .series=${series} .x=${"trial"} .name=${label(sweep.metric)} .unit=${isShare(sweep.metric) ? "%" : ""}></ip-curve></figure>`;
 }
 
@@ -41,9 +55,11 @@ export function heat(view, sweep, trials) {
       typeof a === "number" ? a - b : String(a).localeCompare(String(b)),
     );
   const [xs, ys] = [values(px), values(py)];
-  const cells = trials
-    .filter((trial) => trial.value !== null)
-    .map((trial) => [xs.indexOf(trial.parameters[px]), ys.indexOf(trial.parameters[py]), trial.value]);
+  const cells = finished(trials).map((trial) => [
+    xs.indexOf(trial.parameters[px]),
+    ys.indexOf(trial.parameters[py]),
+    trial.value,
+  ]);
   const range = cells.map((cell) => cell[2]);
   const option = (colors) => ({
     grid: { left: 80, right: 20, top: 12, bottom: 50 },
@@ -97,7 +113,7 @@ export function heat(view, sweep, trials) {
 
 /** Parallel coordinates of the settings and the objective. */
 export function relation(view, sweep, trials) {
-  const done = trials.filter((trial) => trial.value !== null);
+  const done = finished(trials);
   if (done.length < 3 || !sweep.parameters.length) return nothing;
   const axes = sweep.parameters.slice(0, 8).map((pointer) =>
     axisOf(

@@ -11,7 +11,7 @@ import { toast } from "../../parts/toast.js";
 import { correlations } from "./correlation.js";
 import { progress } from "./list.js";
 import { course, heat, relation } from "./pictures.js";
-import { trialBadge, nameOf, sweepBadge } from "./words.js";
+import { finished, nameOf, stateOf, sweepBadge, trialBadge } from "./words.js";
 
 const MOST_TRIALS = 5000;
 const ROWS = 100;
@@ -127,11 +127,11 @@ class SweepView extends View {
       ${sweep.message ? html`<p class="note">${sweep.message}</p>` : nothing}
       <div class="sweep-head"><div class="card"><h2>${sweep.state === "ended" ? "Best" : "Best so far"}</h2>${this.best(sweep, trials)}</div>
         <div class="card"><h2>Trials</h2>${progress(sweep)}<p class="soft small">${
-          Object.entries(sweep.by_state)
+          counts(trials)
             .map(([state, count]) => `${count} ${plain(state)}`)
             .join(" · ") || "none has begun"
         }</p></div></div>
-      ${trials.some((trial) => trial.value !== null) ? html`<div class="curve-grid section">${course(sweep, trials)}${heat(this, sweep, trials)}</div>${relation(this, sweep, trials)}${this.importance(sweep, trials)}` : nothing}
+      ${finished(trials).length ? html`<div class="curve-grid section">${course(sweep, trials)}${heat(this, sweep, trials)}</div>${relation(this, sweep, trials)}${this.importance(sweep, trials)}` : nothing}
       ${this.table(sweep, trials)}
       <details class="card section"><summary>Definition</summary><pre>${JSON.stringify(sweep.config, null, 2)}</pre></details>`;
   }
@@ -161,11 +161,10 @@ class SweepView extends View {
   table(sweep, trials) {
     if (!trials.length) return nothing;
     const sign = sweep.goal === "maximize" ? -1 : 1;
-    const worst = (trial) => (trial.value === null ? Infinity : sign * trial.value);
-    const sorted =
-      this.order === "best"
-        ? [...trials].sort((a, b) => worst(a) - worst(b) || a.number - b.number)
-        : [...trials].reverse();
+    const isResult = new Set(finished(trials));
+    const rank = (trial) => (isResult.has(trial) ? 0 : trial.value === null ? 2 : 1);
+    const compare = (a, b) => rank(a) - rank(b) || sign * (a.value - b.value) || a.number - b.number;
+    const sorted = this.order === "best" ? [...trials].sort(compare) : [...trials].reverse();
     const several = trials.some((trial) => trial.jobs.length > 1);
     return html`<section class="section" aria-label="Trials"><div class="bar"><h2>All trials</h2><label class="inline">Order <select @change=${(
       event,
@@ -178,9 +177,9 @@ class SweepView extends View {
           <th scope="col" class="number">${label(sweep.metric)}</th>${several ? html`<th scope="col" class="number">Std. dev.</th><th scope="col" class="number">Seeds</th>` : nothing}<th scope="col">Jobs</th></tr></thead>
         <tbody>${sorted.slice(0, ROWS).map(
           (trial) => html`<tr class=${trial.number === sweep.best?.number ? "selected" : ""}>
-          <td class="number" data-label="Trial">${trial.number}</td><td class="c-state" data-label="State" title=${trial.message}>${trialBadge(trial.state)}</td>
+          <td class="number" data-label="Trial">${trial.number}</td><td class="c-state" data-label="State" title=${trial.message}>${trialBadge(trial)}</td>
           ${sweep.parameters.map((pointer) => html`<td class="number" data-label=${nameOf(pointer)}>${metric(pointer, trial.parameters[pointer])}</td>`)}
-          <td class="number" data-label=${label(sweep.metric)}>${trial.value === null ? nothing : metric(sweep.metric, trial.value)}</td>
+          <td class="number ${trial.state === "pruned" ? "soft" : ""}" data-label=${label(sweep.metric)} title=${trial.state === "pruned" ? "of fewer epochs" : nothing}>${trial.value === null ? nothing : metric(sweep.metric, trial.value)}</td>
           ${several ? html`<td class="number" data-label="Std. dev.">${trial.deviation === null ? nothing : isShare(sweep.metric) ? metric(sweep.metric, trial.deviation) : number(trial.deviation)}</td><td class="number" data-label="Seeds">${trial.n} of ${trial.jobs.length}</td>` : nothing}
           <td data-label="Jobs">${trial.jobs.map((job) => (job.deleted ? html`<span class="soft" title="seed ${job.seed}, deleted">${job.id.slice(4, 8)} deleted</span> ` : html`<a href="/jobs/${job.id}" title="seed ${job.seed}, ${job.state}">${job.id.slice(4, 8)}</a> `))}</td></tr>`,
         )}</tbody></table></div>
@@ -188,3 +187,10 @@ class SweepView extends View {
   }
 }
 customElements.define("ip-sweep", SweepView);
+
+/** How many trials are in each state. @returns {[string, number][]} */
+function counts(trials) {
+  const found = new Map();
+  for (const trial of trials) found.set(stateOf(trial), (found.get(stateOf(trial)) ?? 0) + 1);
+  return [...found];
+}

@@ -14,7 +14,16 @@ const TRIAL_KINDS = {
   cancelled: "cancelled",
 };
 
-export const trialBadge = (state) => badge(state, TRIAL_KINDS[state]);
+const NOT_BEGUN = new Set(["queued", "blocked"]); // states of jobs
+
+/** The state of a trial; "queued" while none of its jobs has begun. */
+export const stateOf = (trial) =>
+  trial.state === "running" && trial.jobs.every((job) => NOT_BEGUN.has(job.state)) ? "queued" : trial.state;
+
+export const trialBadge = (trial) => badge(stateOf(trial), TRIAL_KINDS[stateOf(trial)] ?? "waiting");
+
+/** The trials whose values are results: pruned ones have those of fewer epochs. */
+export const finished = (trials) => trials.filter((trial) => trial.state === "succeeded" && trial.value !== null);
 
 /** A pointer into the spec in words: /training/optimizer/learning_rate, /network/layers/0/neurons. */
 export function nameOf(pointer) {

@@ -5,7 +5,7 @@ import "../../profiles/time_line.js";
 import "../../profiles/trace.js";
 import { updateQuery } from "../../../app/router.js";
 import { api } from "../../../lib/api.js";
-import { bytes, keyWords, number, percent, shortDuration } from "../../../lib/format.js";
+import { PHASES, bytes, duration, elapsed, keyWords, number, percent, shortDuration } from "../../../lib/format.js";
 import { icon } from "../../../parts/icon.js";
 import { livenessOf } from "../../profiles/liveness.js";
 import { treeOf } from "../../profiles/program_tree.js";
@@ -109,7 +109,6 @@ class Profile extends Tab {
   summary(profile) {
     const [run] = profile.execution.runs;
     const { target, kernel } = profile.compilation;
-    const total = profile.execution.phases.reduce((sum, phase) => sum + phase.seconds, 0);
     const layers = run.layers?.layers ?? [];
     const emulated = target.emulated ? ", emulated" : "";
     return html`
@@ -136,11 +135,11 @@ class Profile extends Tab {
       }
       ${
         layers.length
-          ? html`<section class="section"><h2>Layers <span class="soft">forward and backward in a step, measured</span></h2>
-        ${bar(layers.map(({ layer, forward, backward }) => [layer === "readout" ? "readout" : `layer ${layer}`, forward + backward]))}</section>`
+          ? html`<section class="section"><h2>Layers <span class="soft">forward and backward, shares of a step, measured</span></h2>
+        ${bar(shareOfStep(layers, run.steps.seconds.mean))}</section>`
           : nothing
       }
-      <section class="section"><h2>Phases <span class="soft">${shortDuration(total)}, measured</span></h2>${bar(profile.execution.phases.map(({ name, seconds }) => [name, seconds]))}</section>`;
+      <section class="section"><h2>Phases <span class="soft">shares of the job's ${duration(elapsed(this.job))}, without the queue</span></h2>${bar(phasesOf(this.job))}</section>`;
   }
 
   memory(profile) {
@@ -152,6 +151,21 @@ class Profile extends Tab {
       )}</tbody></table></div></section>`;
   }
 }
+
+/** The layers' seconds in a step, and what is outside them. @returns {[string, number][]} */
+function shareOfStep(layers, step) {
+  /** @type {[string, number][]} */
+  const parts = layers.map(({ layer, forward, backward }) => [
+    layer === "readout" ? "readout" : `layer ${layer}`,
+    forward + backward,
+  ]);
+  const rest = (step ?? 0) - parts.reduce((sum, [, seconds]) => sum + seconds, 0);
+  return rest > 0 ? [...parts, ["outside the layers", rest]] : parts;
+}
+
+/** The phases that have ended, as the head of the job shows them. @returns {[string, number][]} */
+const phasesOf = (job) =>
+  PHASES.filter((name) => job.phase_seconds[name] !== undefined).map((name) => [name, job.phase_seconds[name]]);
 
 const known = (tiles) => (tiles.emulated ? "emulated" : "measured");
 

@@ -1,6 +1,6 @@
 // Spikes of stored samples as a raster, membranes of the readout, and the rates of all neurons.
 import { updateQuery } from "../../../app/router.js";
-import { number, percent } from "../../../lib/format.js";
+import { layerTitle, number, percent } from "../../../lib/format.js";
 import "../../../charts/curve.js";
 import { keptOption } from "../../../charts/chart.js";
 import { raster } from "../../../charts/raster.js";
@@ -25,7 +25,7 @@ class Spikes extends Tab {
     );
     const sample = file.samples[at];
     const panels = sample.spikes.map((spikes, layer) => ({
-      name: layer ? `layer ${layer}` : "input",
+      name: layer ? layerTitle(layer, file.layers[layer - 1].name) : "input",
       rows: layer ? file.layers[layer - 1].neurons : file.input.channels,
       color: layer ? `s${((layer - 1) % 8) + 1}` : "soft",
       steps: spikes.steps,
@@ -61,7 +61,7 @@ class Spikes extends Tab {
   }
 
   rates(layer) {
-    const title = layer.layer === "readout" ? "Readout" : `Layer ${layer.layer}`;
+    const title = layerTitle(layer.layer, layer.name);
     return html`<figure class="card"><figcaption><h3>${title}</h3></figcaption>${histogram(layer.firing_rates, title)}
       <p class="small">${list("dead", layer.dead, layer.neurons)}<br>${list("saturated", layer.saturated, layer.neurons)}</p></figure>`;
   }

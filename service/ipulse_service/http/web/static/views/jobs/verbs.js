@@ -1,0 +1,25 @@
+// The changes of jobs that need no question, for the page of a job and for selected jobs.
+import { mayPause } from "../../lib/format.js";
+
+/**
+ * @typedef {object} Verb
+ * @property {string} verb the last part of the address
+ * @property {string} words on the button
+ * @property {string} done what is said of the changed jobs
+ * @property {(job: {state: string, imported?: any}) => boolean} may whether a job can be changed now
+ * @property {(hasCheckpoint: boolean) => string} [title] an explanation of the button
+ */
+
+/** @type {Verb[]} */
+export const VERBS = [
+  { verb: "pause", words: "Pause", done: "paused", may: ({ state }) => mayPause(state) },
+  { verb: "resume", words: "Resume", done: "resumed", may: ({ state }) => state === "paused" },
+  {
+    verb: "retry",
+    words: "Retry",
+    done: "retried",
+    may: ({ state, imported }) => state === "failed" && !imported,
+    title: (hasCheckpoint) =>
+      `Queues it again; it ${hasCheckpoint ? "resumes from its last checkpoint" : "starts from the beginning"}`,
+  },
+];
