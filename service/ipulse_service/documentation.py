@@ -46,8 +46,7 @@ def document() -> dict[str, Any]:
     """Returns the OpenAPI document of a service with default settings."""
     with tempfile.TemporaryDirectory() as folder:
         home = Path(folder)
-        for name in ("token", "worker-token"):
-            (home / name).write_text(secrets.token_urlsafe(32))
+        (home / "token").write_text(secrets.token_urlsafe(32))
         return create_app(Settings(home=home)).openapi()
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from ipaddress import IPv4Network, IPv6Network
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -45,6 +47,11 @@ class Settings(EnvironmentSettings):
         default=("127.0.0.1", "localhost", "[::1]"),
         description="Names in the Host header that are answered, separated by commas.",
     )
+    trusted_proxies: tuple[IPv4Network | IPv6Network, ...] = Field(
+        default=(),
+        description="Addresses and networks of proxies whose X-Forwarded-Proto and "
+        "X-Forwarded-Prefix count, separated by commas.",
+    )
 
     database_url: str = Field(
         default_factory=lambda data: f"sqlite:///{quote(str(data['home'] / 'ipulse.db'))}",
@@ -71,9 +78,70 @@ class Settings(EnvironmentSettings):
         default_factory=lambda data: data["home"] / "token",
         description="File with the owner's token.",
     )
-    worker_token_file: Path = Field(
-        default_factory=lambda data: data["home"] / "worker-token",
-        description="File with the token of agents.",
+    agent_key_file: Path = Field(
+        default_factory=lambda data: data["home"] / "agent-key",
+        description="File with the key from which the tokens of local agents follow; the first "
+        "start makes it.",
+    )
+
+    oidc_issuer: str = Field(
+        default="",
+        pattern=r"^$|^https://[^\s?#]+$|^http://(127\.0\.0\.1|localhost)(:[0-9]+)?[^\s?#]*$",
+        description="Address of the OpenID Connect provider with which people sign in.",
+    )
+    oidc_client_id: str = Field(default="", description="Name of this service at the provider.")
+    oidc_client_secret_file: Path | None = Field(
+        default=None, description="File with the secret that the provider gave to this service."
+    )
+    oidc_signup: bool = Field(
+        default=False,
+        description="Add whoever signs in and is unknown, as a person without a role.",
+    )
+    oidc_groups_claim: str = Field(
+        default="groups", description="Claim of the provider with the groups of a person."
+    )
+    oidc_group_roles: tuple[str, ...] = Field(
+        default=(),
+        description="Roles that members of groups have in projects, as GROUP=PROJECT:ROLE, "
+        "separated by commas.",
+    )
+    oidc_group_days: float = Field(
+        default=30.0,
+        gt=0,
+        description="Time after the last sign-in in which a person keeps the roles of its groups.",
+    )
+    oidc_allowed_domains: tuple[str, ...] = Field(
+        default=(),
+        description="Domains of the verified e-mail addresses of who may sign in, separated by "
+        "commas; empty: all.",
+    )
+
+    webhook_hosts: tuple[str, ...] = Field(
+        default=(),
+        description="Hosts that news may be sent to, separated by commas: `hooks.slack.com`, "
+        "`*.example.org`, `example.org:8443`, or `*` for all; of mails, the part behind @.",
+    )
+    webhook_networks: tuple[IPv4Network | IPv6Network, ...] = Field(
+        default=(),
+        description="Networks of private addresses that news may be sent to, separated by commas, "
+        "such as `10.1.0.0/16`.",
+    )
+    webhook_key_file: Path = Field(
+        default_factory=lambda data: data["home"] / "webhook-key",
+        description="File with the key from which the secrets of webhooks follow.",
+    )
+    smtp_url: str = Field(
+        default="",
+        pattern=r"^$|^(smtp|smtps|smtp\+starttls)://([^@/:]+@)?[^@/:]+(:[0-9]{1,5})?/?$",
+        description="Mail server: smtp://HOST:PORT, smtp+starttls://USER@HOST or smtps://USER@HOST.",
+    )
+    smtp_password_file: Path | None = Field(
+        default=None, description="File with the password of the user in `smtp_url`."
+    )
+    mail_from: str = Field(
+        default="ipulse@localhost",
+        pattern=r"^[A-Za-z0-9._%+-]+@[A-Za-z0-9.-]+$",
+        description="Address from which mails are sent.",
     )
 
     lease_seconds: float = Field(
@@ -99,6 +167,16 @@ class Settings(EnvironmentSettings):
     ping_seconds: float = Field(
         default=15.0, gt=0, description="Time after which a silent event stream sends a ping."
     )
+    fair_share_days: float = Field(
+        default=7.0,
+        ge=0,
+        description="Half-life of used device time in the fair share; 0 switches it off.",
+    )
+    preempt_after_seconds: float = Field(
+        default=600.0,
+        ge=0,
+        description="In pools with preemption: jobs that an agent has held for less go on.",
+    )
     finish_seconds: float = Field(
         default=600.0,
         gt=0,
@@ -117,6 +195,14 @@ class Settings(EnvironmentSettings):
 
     max_requests: int = Field(
         default=2000, ge=1, description="Requests in progress for one token, with streams."
+    )
+    requests_per_second: float = Field(
+        default=50.0,
+        gt=0,
+        description="Requests that one person or service account may send in the long run.",
+    )
+    requests_burst: int = Field(
+        default=500, ge=1, description="Requests that one of them may send at once before that."
     )
     max_submissions: int = Field(
         default=200,
@@ -139,6 +225,11 @@ class Settings(EnvironmentSettings):
     require_sandbox: bool = Field(
         default=False,
         description="Read documents of users in a sandbox only: without one they are refused.",
+    )
+    owner_submits_code: bool = Field(
+        default=False,
+        description="Whether the owner's token may submit programs and custom ops, which workers "
+        "build and run. `ipulse up` sets it on a loopback address where there is a sandbox.",
     )
     neuron_packages: tuple[str, ...] = Field(
         default=(),
@@ -164,11 +255,36 @@ class Settings(EnvironmentSettings):
     def _without_brackets(cls, value: str) -> str:
         return plain_host(value)
 
-    @field_validator("allowed_hosts", mode="before")
+    @field_validator(
+        "allowed_hosts",
+        "trusted_proxies",
+        "webhook_hosts",
+        "webhook_networks",
+        "oidc_allowed_domains",
+        mode="before",
+    )
     @classmethod
     def _split_names(cls, value: Any) -> Any:
         if isinstance(value, str):
             return tuple(name.strip().lower() for name in value.split(",") if name.strip())
+        return value
+
+    @field_validator("oidc_group_roles", mode="before")
+    @classmethod
+    def _split_roles(cls, value: Any) -> Any:
+        if isinstance(value, str):
+            return tuple(item.strip() for item in value.split(",") if item.strip())
+        return value
+
+    @field_validator("oidc_group_roles", mode="after")
+    @classmethod
+    def _check_roles(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        for item in value:
+            if not re.fullmatch(r".+=[^:=]+:(viewer|member|developer|maintainer|owner)", item):
+                raise ValueError(
+                    f"{item[:80]!r} is not GROUP=PROJECT:ROLE, where ROLE is viewer, member, "
+                    "developer, maintainer or owner"
+                )
         return value
 
     @field_validator("neuron_packages", mode="before")
@@ -187,6 +303,8 @@ class Settings(EnvironmentSettings):
                 "IPULSE_TLS_CERTIFICATE and IPULSE_TLS_KEY, or IPULSE_ALLOW_REMOTE=1 behind a "
                 "proxy with TLS; set IPULSE_ALLOWED_HOSTS to the names that clients use"
             )
+        if bool(self.oidc_issuer) is not bool(self.oidc_client_id):
+            raise ValueError("set both oidc_issuer and oidc_client_id, or neither")
         if self.heartbeat_seconds >= self.lease_seconds:
             raise ValueError("heartbeat_seconds must be shorter than lease_seconds")
         return self

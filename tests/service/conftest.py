@@ -23,6 +23,7 @@ from ipulse.stack.program_log import ProgramLog
 from ipulse.stack.redis_server import RedisServer, find_redis_server
 from ipulse_core.errors import MissingDependency
 from ipulse_service.selftest.postgresql import programs
+from tests.case_sample import DATABASES
 from tests.network_log import policy_violations
 
 from .chromium import started_browser
@@ -71,8 +72,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "database_settings" not in metafunc.fixturenames:
         return
     if metafunc.definition.get_closest_marker("postgresql"):
-        kinds = ["sqlite", "postgresql"]
-        metafunc.parametrize("database_settings", kinds, indirect=True, scope="module")
+        metafunc.parametrize("database_settings", DATABASES, indirect=True, scope="module")
 
 
 @pytest.fixture(scope="module")

@@ -63,8 +63,9 @@ def pointers(answer: httpx.Response) -> list[str]:
 
 
 @contextmanager
-def coding(service: InProcess) -> Iterator[httpx.Client]:
-    body = {"name": "coder", "role": "user", "seconds": 600, "submit_code": True}
+def coding(service: InProcess, **whose: str) -> Iterator[httpx.Client]:
+    whose = whose or {"role": "user"}
+    body = {"name": "coder", "seconds": 600, "submit_code": True, **whose}
     token = service.user.post("/v1/tokens", json=body).json()["token"]
     with service.client() as client:
         client.headers["authorization"] = f"Bearer {token}"

@@ -26,6 +26,8 @@ from ipulse_service.http.app import create_app
 from ipulse_service.http.state import AppState
 from ipulse_service.program import listen, server
 from ipulse_service.settings import Settings
+from tests import local_agents
+from tests.local_agents import LocalAgents
 
 from . import conformance
 from .agents import Attempt
@@ -38,10 +40,10 @@ SPEC: dict[str, Any] = {"version": 1, "name": "small", "network": {"layers": [{"
 def settings_for(home: Path, broker_url: str, **more: Any) -> Settings:
     """Settings of a service in an empty directory, with fresh tokens."""
     home.mkdir(exist_ok=True)
-    for name in ("token", "worker-token"):
-        if not (home / name).exists():
-            (home / name).write_text(secrets.token_urlsafe(32) + "\n")
-    return Settings(home=home, broker_url=broker_url, port=0, **more)
+    if not (home / "token").exists():
+        (home / "token").write_text(secrets.token_urlsafe(32) + "\n")
+    usual = {"requests_burst": 10**6}  # tests send more requests than people
+    return Settings(home=home, broker_url=broker_url, port=0, **{**usual, **more})
 
 
 class Service:
@@ -56,7 +58,17 @@ class Service:
 
     def connect(self) -> None:
         self.user = self._closing.enter_context(self.client(self.settings.token_file))
-        self.worker = self._closing.enter_context(self.client(self.settings.worker_token_file))
+        self.worker = self._closing.enter_context(self.agents())
+
+    def agents(self) -> httpx.Client:
+        """A client that is each local agent whose name it sends."""
+        client = self.client()
+        client.headers["authorization"] = f"Bearer {self.agent_token()}"  # of `claim`
+        client.auth = LocalAgents(self.settings.agent_key_file.parent)
+        return client
+
+    def agent_token(self, name: str = "agent-1") -> str:
+        return local_agents.token(self.settings.agent_key_file.parent, name)
 
     def client(self, token_file: Path | None = None) -> httpx.Client:
         headers = {messages.PROTOCOL_HEADER: str(messages.PROTOCOL)}
@@ -134,12 +146,14 @@ class InProcess(Service):
         return self.state.database
 
     @property
-    def loop_thread(self) -> int:
-        """The thread of the event loop."""
-        assert self._thread.ident is not None
-        return self._thread.ident
+    def loop_threads(self) -> list[int]:
+        """The threads of the event loops: that of agents, and that of users."""
+        threads = [self._thread, *(each for each in self._begun if each.name == "user-lane")]
+        assert len(threads) == 2, threads
+        return [thread.ident or 0 for thread in threads]
 
     def __enter__(self) -> Self:
+        before = set(threading.enumerate())
         self._thread.start()
         eventually(lambda: self.server.started or not self._thread.is_alive())
         assert self.server.started, "the service did not start; its log says why"
@@ -147,6 +161,7 @@ class InProcess(Service):
         startup = self.state.startup
         eventually(lambda: startup.is_done or startup.failure)
         assert startup.is_done, startup.failure
+        self._begun = set(threading.enumerate()) - before
         scheme = "https" if self.settings.tls_key else "http"
         self.url = f"{scheme}://127.0.0.1:{self._listener.getsockname()[1]}"
         self.connect()

@@ -172,11 +172,11 @@ def test_two_services_on_one_database_do_not_get_in_each_others_way(
     other_home = {"IPULSE_DATABASE_URL": settings.database_url}
     other_home["IPULSE_ARTIFACTS_DIR"] = str(settings.artifacts_dir)
     other_home["IPULSE_TOKEN_FILE"] = str(settings.token_file)
-    other_home["IPULSE_WORKER_TOKEN_FILE"] = str(settings.worker_token_file)
+    other_home["IPULSE_AGENT_KEY_FILE"] = str(settings.agent_key_file)
     second_settings = settings_for(home.with_name("other"), redis_server.url).model_copy(
         update={
             "token_file": settings.token_file,
-            "worker_token_file": settings.worker_token_file,
+            "agent_key_file": settings.agent_key_file,
         }
     )
     with Program(settings) as one, Program(second_settings, **other_home) as two:

@@ -162,6 +162,6 @@ class TestStart:
             assert claimed["job"] == attempt.claim["job_id"]
             assert claimed["attempt"] == attempt.claim["attempt_id"]
             text = program.log_path.read_text()
-            worker_token = program.settings.worker_token_file.read_text().strip()
+            worker_token = program.agent_token()
             for secret in (token, worker_token, attempt.fence):
                 assert secret not in text

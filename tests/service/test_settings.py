@@ -81,8 +81,3 @@ def test_a_token_that_protects_nothing_is_refused(
         path.write_bytes(content)
     with pytest.raises(Unavailable, match=hint):
         Tokens.read(Settings(home=tmp_path))
-
-
-def test_one_token_for_both_roles_is_refused() -> None:
-    with pytest.raises(Unavailable, match="must differ"):
-        Tokens("x" * MIN_TOKEN_LENGTH, "x" * MIN_TOKEN_LENGTH)

@@ -8,7 +8,7 @@ from ipulse_core.repeating_thread import RepeatingThread
 from ipulse_service.agents import hints
 from ipulse_service.db.engine import Database
 from ipulse_service.db.tables import jobs, tokens
-from ipulse_service.jobs import store
+from ipulse_service.jobs import activity, store
 from ipulse_service.jobs.change_notifier import JobNotifier
 
 BATCH = 500  # jobs in one query
@@ -28,6 +28,7 @@ class ChangePoller(RepeatingThread):
         self._seconds = seconds
         self._versions: dict[str, int | None] = {}  # by job id
         self._tokens: frozenset[str] = frozenset()  # ids of valid tokens
+        self._head: int | None = None  # of the changes of all jobs
         self._queue: tuple[object, ...] | None = None  # what agents wait for
 
     def poll(self) -> None:
@@ -37,12 +38,15 @@ class ChangePoller(RepeatingThread):
             self._versions = {}
             return
         queue = None
-        ids = sorted(watched - {hints.TOPIC})
+        ids = sorted(watched - {hints.TOPIC, activity.TOPIC})
+        head = None
         with self._database.read() as transaction:
             query_valid = select(tokens.c.id).where(tokens.c.expires_at > transaction.now)
             valid = frozenset(transaction.connection.execute(query_valid).scalars())
             if hints.TOPIC in watched:
                 queue = hints.overview(transaction)
+            if activity.TOPIC in watched:
+                head = activity.head(transaction)
             versions: dict[str, int | None] = dict.fromkeys(ids)  # None: deleted
             for begin in range(0, len(ids), BATCH):
                 batch = jobs.c.id.in_(ids[begin : begin + BATCH])
@@ -56,7 +60,10 @@ class ChangePoller(RepeatingThread):
         topics = [*changed, *map(store.stop_topic, changed)]
         if is_revoked or queue != self._queue:
             topics.append(hints.TOPIC)
+        if is_revoked or head != self._head:
+            topics.append(activity.TOPIC)
         self._changes.publish(topics)
+        self._head = head
         self._versions, self._tokens, self._queue = versions, valid, queue
 
     def _poll(self) -> float:

@@ -5,14 +5,15 @@ from __future__ import annotations
 import logging
 
 from ipulse_core.repeating_thread import RepeatingThread
-from ipulse_service.agents import join_tokens, registry
+from ipulse_service.agents import join_tokens, registry, reservations
 from ipulse_service.datasets import uploads
-from ipulse_service.db import web_sessions
+from ipulse_service.db import device_codes, web_sessions
 from ipulse_service.db.engine import Database
 from ipulse_service.files import stored
 from ipulse_service.files.stored import Store
-from ipulse_service.jobs import deletion, idempotency, store
+from ipulse_service.jobs import activity, deletion, idempotency, store
 from ipulse_service.jobs.queue import order
+from ipulse_service.news import outbox
 from ipulse_service.settings import Settings
 
 PAUSE_SECONDS = 0.01  # between two transactions that return free pages to the disk
@@ -36,9 +37,13 @@ class Housekeeper(RepeatingThread):
         with self._database.write() as transaction:
             idempotency.forget(transaction)
             registry.forget_silent(transaction)
+            reservations.forget_old(transaction)
             join_tokens.forget_old(transaction)
             uploads.forget_expired(transaction)
             web_sessions.forget_old(transaction)
+            device_codes.forget_old(transaction)
+            outbox.forget_old(transaction)
+            activity.forget_old(transaction)
         self._retire_jobs()
         deletion.purge(self._database, seconds=self._settings.housekeeping_seconds)
         self._blobs.prepare()

@@ -1,6 +1,7 @@
 """Ends attempts with an expired lease and jobs past their deadline, and queues what is due.
 
-Due are retries after their wait, and jobs after the jobs that they waited for.
+Due are retries after their wait, and jobs after the jobs that they waited for. It also asks jobs to
+stop for others, in pools that allow it.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from ipulse_core.repeating_thread import RepeatingThread
 from ipulse_service.background.listening_time import ListeningTime
 from ipulse_service.db.engine import Database, Transaction
 from ipulse_service.jobs import attempts, dependencies, leases, store, transitions
-from ipulse_service.jobs.queue import order
+from ipulse_service.jobs.queue import order, preemption
 from ipulse_service.settings import Settings
 
 TICK_SECONDS = 1.0  # the longest time between two scans
@@ -54,6 +55,7 @@ class Reaper(RepeatingThread):
             is_late = bool(order.overdue(transaction))
             is_met = dependencies.is_due(transaction)
             clock_was_set = self._database.clock.is_off
+            preempts = bool(preemption.preempt(transaction, self._settings))
         if expired or is_due or is_late or clock_was_set:
             with self._database.write() as transaction:
                 # This process may have been suspended, or have waited for other writers, since.
@@ -69,6 +71,11 @@ class Reaper(RepeatingThread):
                 _log.info("deadline_exceeded", extra={"job": job.id, "detail": job.message})
             for job in queued:
                 _log.info("job_requeued", extra={"job": job.id})
+        if preempts:
+            with self._database.write() as transaction:
+                preempted = preemption.preempt(transaction, self._settings)
+            for job, waiting in preempted:
+                _log.info("job_preempted", extra={"job": job.id, "for_job": waiting})
         while is_met and not self.is_stopping:
             is_met = self._settle()
         return self._seconds_until_due(expired_by)

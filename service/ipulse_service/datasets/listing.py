@@ -24,7 +24,7 @@ class DatasetRow:
 
 
 def page(transaction: Transaction, before: int | None, limit: int) -> list[DatasetRow]:
-    """Returns the newest data sets with at least one version, created before the one `before`."""
+    """Returns the newest data sets with a version that the caller may read, before `before`."""
     query = (
         select(
             datasets.c.pk,
@@ -33,7 +33,7 @@ def page(transaction: Transaction, before: int | None, limit: int) -> list[Datas
             func.max(dataset_versions.c.number).label("last"),
         )
         .join(dataset_versions, dataset_versions.c.dataset_pk == datasets.c.pk)
-        .where(dataset_versions.c.state != DELETED)
+        .where(dataset_versions.c.state != DELETED, transaction.access.where(datasets))
         .group_by(datasets.c.pk, datasets.c.created_at)
         .order_by(datasets.c.pk.desc())
         .limit(limit)
@@ -45,6 +45,8 @@ def page(transaction: Transaction, before: int | None, limit: int) -> list[Datas
         select(
             dataset_versions,
             datasets.c.name,
+            datasets.c.project,
+            datasets.c.owner,
             found.c.versions,
             found.c.created_at.label("dataset_created_at"),
         )

@@ -10,6 +10,8 @@ from ipulse.spec import (
     ExperimentSpec,
     NpzData,
     Recording,
+    ScriptSpec,
+    parse_job_spec,
     parse_spec,
 )
 from ipulse_core.errors import InvalidSpec, Problem
@@ -48,18 +50,21 @@ def resolve(transaction: Transaction, spec: AnySpec, value: dict[str, Any]) -> A
     Raises InvalidSpec if there is no such version that is ready, or the spec does not fit it.
     """
     reference = _reference(spec)
-    if reference is None or not isinstance(spec, ExperimentSpec):
+    if reference is None:
         return spec
     version = _find(transaction, reference)
-    facts = version.parsed_facts
-    assert facts is not None  # noqa: S101 - of a version that is ready
-    if spec.data.kind != version.kind:
+    kind = value["data"]["kind"]
+    if kind != version.kind:
         raise _refused(
             "/data/kind",
             "dataset_kind",
-            f"{version.reference} is of the kind {version.kind}; got {spec.data.kind}",
+            f"{version.reference} is of the kind {version.kind}; got {kind}",
         )
     data = {**value["data"], "dataset": _DIGEST + version.sha256}
+    if not isinstance(spec, ExperimentSpec):  # the script has to know what is in it
+        return parse_job_spec({**value, "data": data})
+    facts = version.parsed_facts
+    assert facts is not None  # noqa: S101 - of a version that is ready
     if isinstance(spec.data, (NpzData, EventsData)):
         data.update(_sizes(spec, spec.data, version, facts))
     return parse_spec({**value, "data": data})
@@ -77,6 +82,8 @@ def pin(transaction: Transaction, spec: AnySpec) -> None:
 
 
 def _reference(spec: AnySpec) -> str | None:
+    if isinstance(spec, ScriptSpec):
+        return None if spec.data is None else spec.data.dataset
     if not isinstance(spec, ExperimentSpec):
         return None
     if isinstance(spec.data, (NpzData, EventsData, Recording)):

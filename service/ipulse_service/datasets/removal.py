@@ -9,7 +9,7 @@ from sqlalchemy import delete, select, update
 from ipulse_core.errors import Conflict
 from ipulse_service.datasets.versions import VersionRow, topic
 from ipulse_service.db.engine import Transaction
-from ipulse_service.db.tables import ENDED, dataset_samples, dataset_versions, jobs
+from ipulse_service.db.tables import ENDED, dataset_samples, dataset_versions, datasets, jobs
 from ipulse_service.db.version_states import DELETED, READY
 
 NAMES = 20  # jobs that a message lists
@@ -22,7 +22,12 @@ class DatasetInUse(Conflict):
 
 
 def remove(transaction: Transaction, found: Sequence[VersionRow]) -> set[str]:
-    """Marks versions as deleted and returns their digests: all of them, or raises DatasetInUse."""
+    """Marks versions as deleted and returns their digests: all of them, or none.
+
+    Raises NotPermitted and DatasetInUse.
+    """
+    for version in found:
+        transaction.access.check_change(version.project, version.owner)
     for version in sorted(found, key=lambda version: version.sha256):
         # Against a submission that refers to the content; see `references.pin`.
         transaction.lock(content_lock(version.sha256))
@@ -35,6 +40,7 @@ def remove(transaction: Transaction, found: Sequence[VersionRow]) -> set[str]:
         transaction.connection.execute(delete(dataset_samples).where(rows))
         change = update(dataset_versions).where(dataset_versions.c.pk == version.pk)
         transaction.connection.execute(change.values(state=DELETED))
+        transaction.audit("dataset.delete", version.reference, version.project)
         transaction.topics.add(topic(version.name))
         digests.add(version.sha256)
     return digests
@@ -51,6 +57,7 @@ def _check_unused(transaction: Transaction, version: VersionRow) -> None:
     query = (
         select(jobs.c.id)
         .where(jobs.c.dataset_sha256 == version.sha256, jobs.c.state.not_in(ENDED))
+        .where(jobs.c.project == version.project)
         .order_by(jobs.c.pk)
     )
     needing = list(transaction.connection.execute(query).scalars())
@@ -63,10 +70,12 @@ def _check_unused(transaction: Transaction, version: VersionRow) -> None:
 
 
 def _others(transaction: Transaction, version: VersionRow) -> bool:
-    """Return whether another version that is ready has the same content."""
+    """Return whether another version of the project that is ready has the same content."""
     query = (
         select(dataset_versions.c.pk)
+        .join(datasets, datasets.c.pk == dataset_versions.c.dataset_pk)
         .where(dataset_versions.c.sha256 == version.sha256, dataset_versions.c.state == READY)
+        .where(datasets.c.project == version.project)
         .where(dataset_versions.c.pk != version.pk)
         .limit(1)
     )

@@ -10,12 +10,14 @@ from sqlalchemy import Row, delete, func, insert, select, update
 
 from ipulse_core import ids
 from ipulse_core.errors import Conflict, NotFound
+from ipulse_core.quotas import Quota
 from ipulse_service.db.engine import Database, Transaction
-from ipulse_service.db.tables import dataset_versions, uploads
+from ipulse_service.db.tables import dataset_versions, datasets, uploads
 from ipulse_service.db.version_states import READY
 from ipulse_service.files import stored
 from ipulse_service.files.partial_upload import ABANDONED_SECONDS, PartialUpload
 from ipulse_service.files.stored import Store
+from ipulse_service.quotas import store as quotas
 
 MAX_UNFINISHED = 8  # of one caller
 CODE = ("program", "op")  # purposes that need the right to submit code
@@ -80,6 +82,9 @@ def start(
         if purpose not in CODE and _is_known(transaction, sha256, size):
             return add_complete(transaction, caller, purpose, size, sha256), False
         _check_unfinished(transaction, caller)
+        project = transaction.access.project
+        quotas.check(transaction, Quota.UPLOADS, project, caller)
+        quotas.check(transaction, Quota.BYTES, project, caller, size)
         return _add(transaction, caller, purpose, size, sha256, None), True
 
 
@@ -96,7 +101,8 @@ def get(transaction: Transaction, upload_id: str) -> UploadRow:
     if ids.is_id(ids.UPLOAD, upload_id):
         query = select(uploads).where(uploads.c.id == upload_id)
         row = transaction.connection.execute(query).one_or_none()
-    if row is None or row.expires_at <= transaction.now:
+    is_own = row is not None and _is_own(transaction, row.caller)
+    if row is None or not is_own or row.expires_at <= transaction.now:
         raise NotFound("there is no such upload; unfinished ones are forgotten after a day")
     return UploadRow.of(row)
 
@@ -115,6 +121,7 @@ def with_content(transaction: Transaction, purpose: str, sha256: str) -> UploadR
         select(uploads)
         .where(uploads.c.sha256 == sha256, uploads.c.purpose == purpose)
         .where(uploads.c.completed_at.is_not(None), uploads.c.expires_at > transaction.now)
+        .where(uploads.c.caller == transaction.access.name)
         .limit(1)
         .with_for_update(read=True)
     )
@@ -137,6 +144,9 @@ def finish(
         get(transaction, upload.id)
         if also is not None:
             also(transaction)
+        elif upload.purpose in CODE:
+            project = transaction.access.project
+            transaction.audit("program.push", upload.id, project, f"sha256:{upload.sha256}")
         change = (
             update(uploads).where(uploads.c.id == upload.id).values(completed_at=transaction.now)
         )
@@ -167,6 +177,7 @@ def _add(
     values = {
         "id": ids.new_id(ids.UPLOAD),
         "caller": caller,
+        "project": transaction.access.project,
         "purpose": purpose,
         "size": size,
         "sha256": sha256,
@@ -179,14 +190,19 @@ def _add(
 
 
 def _is_known(transaction: Transaction, sha256: str, size: int) -> bool:
-    """Return whether everybody who may upload can read a file with this content anyway."""
+    """Return whether the caller can read a file with this content anyway."""
     query = (
         select(dataset_versions.c.pk)
         .where(dataset_versions.c.sha256 == sha256, dataset_versions.c.size == size)
-        .where(dataset_versions.c.state == READY)
+        .join(datasets, datasets.c.pk == dataset_versions.c.dataset_pk)
+        .where(dataset_versions.c.state == READY, transaction.access.where(datasets))
         .limit(1)
     )
     return transaction.connection.execute(query).first() is not None
+
+
+def _is_own(transaction: Transaction, caller: str) -> bool:
+    return transaction.access.is_trusted or transaction.access.name == caller
 
 
 def _check_unfinished(transaction: Transaction, caller: str) -> None:

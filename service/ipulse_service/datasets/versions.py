@@ -7,13 +7,15 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Row, func, insert, select, update
+from sqlalchemy import ColumnElement, Row, func, insert, select, update
 
 from ipulse_core.errors import NotFound
+from ipulse_core.quotas import Quota
 from ipulse_service.datasets.facts import DatasetCheck, DatasetFacts
 from ipulse_service.db.engine import Transaction
 from ipulse_service.db.tables import dataset_samples, dataset_versions, datasets, jobs
 from ipulse_service.db.version_states import CHECKING, DELETED, READY, REFUSED
+from ipulse_service.quotas import store as quotas
 
 LATEST = "latest"
 CHECK_TOPIC = "dataset-checks"  # a version waits for its check
@@ -39,6 +41,8 @@ class VersionRow:
     created_at: int
     checked_at: int | None
     checks: int  # that have begun
+    project: str
+    owner: str  # who may change the data set
 
     @classmethod
     def of(cls, row: Row[Any]) -> VersionRow:
@@ -56,9 +60,21 @@ class VersionRow:
         return None if self.facts is None else DatasetFacts.model_validate(json.loads(self.facts))
 
 
-SELECTION = select(dataset_versions, datasets.c.name).join(
+SELECTION = select(dataset_versions, datasets.c.name, datasets.c.project, datasets.c.owner).join(
     datasets, datasets.c.pk == dataset_versions.c.dataset_pk
 )
+
+
+def _named(transaction: Transaction, name: str) -> ColumnElement[bool]:
+    """Returns the condition that a data set is the one that the caller means by a name.
+
+    Of several projects, that of the request comes first.
+    """
+    access = transaction.access
+    in_project = datasets.c.project == access.preferred_project
+    query = select(datasets.c.pk).where(datasets.c.name == name, access.where(datasets))
+    query = query.order_by(in_project.desc(), datasets.c.pk).limit(1)
+    return datasets.c.pk == query.correlate(None).scalar_subquery()
 
 
 def topic(name: str) -> str:
@@ -74,20 +90,29 @@ def add(
     If the latest version has the same content, it is returned.
     """
     transaction.lock(topic(name))
-    query = select(datasets.c.pk, datasets.c.last_version).where(datasets.c.name == name)
+    access = transaction.access
+    query = select(datasets.c.pk, datasets.c.last_version, datasets.c.owner)
+    query = query.where(datasets.c.name == name, datasets.c.project == access.project)
     dataset = transaction.connection.execute(query).one_or_none()
     now = transaction.now
+    owner = access.name if dataset is None else dataset.owner
     if dataset is None:
-        new = insert(datasets).values(name=name, last_version=1, created_at=now)
+        quotas.check(transaction, Quota.DATASETS, access.project, owner)
+        new = insert(datasets).values(
+            name=name, last_version=1, created_at=now, **access.ownership()
+        )
         dataset_pk = transaction.connection.execute(new.returning(datasets.c.pk)).scalar_one()
         number = 1
     else:
+        access.check_change(access.project, dataset.owner)
         dataset_pk, number = dataset.pk, dataset.last_version + 1
         latest = _latest(transaction, name)
         if latest is not None and latest.sha256 == sha256 and latest.state != REFUSED:
             return latest, False
         change = update(datasets).where(datasets.c.pk == dataset_pk).values(last_version=number)
         transaction.connection.execute(change)
+    quotas.check(transaction, Quota.CHECKS, access.project, owner)
+    quotas.check(transaction, Quota.BYTES, access.project, owner, size)
     values = {
         "dataset_pk": dataset_pk,
         "number": number,
@@ -98,6 +123,7 @@ def add(
         "token": token,
     }
     transaction.connection.execute(insert(dataset_versions).values(values))
+    transaction.audit("dataset.push", f"{name}@{number}", access.project, f"sha256:{sha256}")
     transaction.topics.update((topic(name), CHECK_TOPIC))
     return get(transaction, name, str(number)), True
 
@@ -108,7 +134,7 @@ def get(transaction: Transaction, name: str, number: str) -> VersionRow:
     if number == LATEST:
         found = _latest(transaction, name)
     elif _NUMBER.fullmatch(number):
-        query = SELECTION.where(datasets.c.name == name, dataset_versions.c.number == int(number))
+        query = SELECTION.where(_named(transaction, name), dataset_versions.c.number == int(number))
         row = transaction.connection.execute(query).one_or_none()
         found = None if row is None else VersionRow.of(row)
     if found is None:
@@ -118,7 +144,7 @@ def get(transaction: Transaction, name: str, number: str) -> VersionRow:
 
 def find_all(transaction: Transaction, name: str) -> list[VersionRow]:
     """Returns all versions of a data set that may not exist, the newest first."""
-    query = SELECTION.where(datasets.c.name == name).order_by(dataset_versions.c.number.desc())
+    query = SELECTION.where(_named(transaction, name)).order_by(dataset_versions.c.number.desc())
     return [VersionRow.of(row) for row in transaction.connection.execute(query)]
 
 
@@ -133,7 +159,9 @@ def of_dataset(transaction: Transaction, name: str) -> list[VersionRow]:
 def by_digest(transaction: Transaction, sha256: str) -> VersionRow | None:
     """Returns a version with this content that is ready."""
     query = SELECTION.where(
-        dataset_versions.c.sha256 == sha256, dataset_versions.c.state == READY
+        dataset_versions.c.sha256 == sha256,
+        dataset_versions.c.state == READY,
+        transaction.access.where(datasets),
     ).limit(1)
     row = transaction.connection.execute(query).one_or_none()
     return None if row is None else VersionRow.of(row)
@@ -149,7 +177,7 @@ def with_content(transaction: Transaction, sha256: str) -> VersionRow | None:
 def latest_ready(transaction: Transaction, name: str) -> VersionRow | None:
     """Returns the latest version of a data set that jobs may use."""
     query = (
-        SELECTION.where(datasets.c.name == name, dataset_versions.c.state == READY)
+        SELECTION.where(_named(transaction, name), dataset_versions.c.state == READY)
         .order_by(dataset_versions.c.number.desc())
         .limit(1)
     )
@@ -160,6 +188,7 @@ def latest_ready(transaction: Transaction, name: str) -> VersionRow | None:
 def job_count(transaction: Transaction, sha256: str) -> int:
     """Returns how many jobs use a content, those that are over too."""
     query = select(func.count()).where(jobs.c.dataset_sha256 == sha256)
+    query = query.where(transaction.access.where(jobs))
     return transaction.connection.execute(query).scalar_one()
 
 
@@ -218,7 +247,7 @@ def finish_check(transaction: Transaction, version: VersionRow, result: DatasetC
 
 def _latest(transaction: Transaction, name: str) -> VersionRow | None:
     query = (
-        SELECTION.where(datasets.c.name == name, dataset_versions.c.state != DELETED)
+        SELECTION.where(_named(transaction, name), dataset_versions.c.state != DELETED)
         .order_by(dataset_versions.c.number.desc())
         .limit(1)
     )

@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import BindParameter, Row, bindparam, case, or_, select
+from sqlalchemy import (
+    BindParameter,
+    Column,
+    ColumnElement,
+    Row,
+    Table,
+    bindparam,
+    case,
+    or_,
+    select,
+    true,
+)
 
 from ipulse_core.errors import IPUlseError, Unavailable
 from ipulse_service.db.engine import Database, Transaction
@@ -16,21 +27,23 @@ from ipulse_service.db.version_states import DELETED
 from ipulse_service.files.blobs import Blobs
 from ipulse_service.files.partial_upload import PartialUpload
 from ipulse_service.files.s3 import S3Blobs
+from ipulse_service.settings import Settings
 
 Store = Blobs | S3Blobs
 
-_DIGEST: BindParameter[str] = bindparam("of_digest")
-_USES = (
-    select(artifacts.c.pk).where(artifacts.c.sha256 == _DIGEST),
-    select(dataset_versions.c.pk).where(
-        dataset_versions.c.sha256 == _DIGEST, dataset_versions.c.state != DELETED
-    ),
-    select(jobs.c.pk).where(jobs.c.dataset_sha256 == _DIGEST),
-    select(jobs.c.pk).where(jobs.c.start_sha256 == _DIGEST),
-    select(ops.c.pk).where(ops.c.sha256 == _DIGEST),
-    select(job_ops.c.job_pk).where(job_ops.c.sha256 == _DIGEST),
-    select(uploads.c.id).where(uploads.c.sha256 == _DIGEST, uploads.c.completed_at.is_not(None)),
+# The columns that refer to a stored file, each with the condition under which it does, and whether
+# the file must be there: an imported job also names files that never were.
+_REFERENCES: tuple[tuple[Column[str], ColumnElement[bool], bool], ...] = (
+    (artifacts.c.sha256, true(), True),
+    (dataset_versions.c.sha256, dataset_versions.c.state != DELETED, True),
+    (jobs.c.dataset_sha256, true(), False),
+    (jobs.c.start_sha256, true(), False),
+    (ops.c.sha256, true(), True),
+    (job_ops.c.sha256, true(), False),
+    (uploads.c.sha256, uploads.c.completed_at.is_not(None), True),
 )
+_DIGEST: BindParameter[str] = bindparam("of_digest")
+_USES = (select(column).where(column == _DIGEST, where) for column, where, _ in _REFERENCES)
 _IS_USED = select(case((or_(*(each.exists() for each in _USES)), 1), else_=0))
 
 ORPHAN_SECONDS = 3600  # a younger file without a row may be about to get one
@@ -53,6 +66,14 @@ class ArtifactRow:
     def of(cls, row: Row[Any]) -> ArtifactRow:
         """Makes an artifact of a row."""
         return cls(**{name: getattr(row, name) for name in cls.__dataclass_fields__})
+
+
+def open_store(settings: Settings) -> Store:
+    """Returns the store of files. Raises MissingDependency or Unavailable for a bucket."""
+    if not settings.s3_bucket:
+        return Blobs(settings.artifacts_dir)
+    spool = settings.artifacts_dir / "spool"
+    return S3Blobs(settings.s3_bucket, settings.s3_endpoint_url, settings.s3_prefix, spool)
 
 
 @contextmanager
@@ -90,6 +111,21 @@ def collect(database: Database, blobs: Store) -> int:
             forget(database, blobs, sha256)
             removed += 1
     return removed
+
+
+def used_digests(
+    transaction: Transaction, among: Callable[[Table], ColumnElement[bool]] = lambda _: true()
+) -> dict[str, bool]:
+    """Returns the digests of the files that rows refer to, and whether each file must be there.
+
+    `among` is the condition for the rows of a table that count.
+    """
+    found: dict[str, bool] = {}
+    for column, where, is_required in _REFERENCES:
+        query = select(column).where(column.is_not(None), where, among(column.table)).distinct()
+        for sha256 in transaction.connection.execute(query).scalars():
+            found[sha256] = is_required or found.get(sha256, False)
+    return found
 
 
 def lock_name(sha256: str) -> str:

@@ -8,32 +8,48 @@ from contextlib import asynccontextmanager
 from fastapi import Depends, FastAPI
 from starlette.concurrency import run_in_threadpool
 
+from ipulse.key_file import key_in
 from ipulse_core.version import version
 from ipulse_service.agents import hints, neuron_packages
 from ipulse_service.background.change_poller import ChangePoller
 from ipulse_service.background.dataset_checker import DatasetChecker
 from ipulse_service.background.housekeeping import Housekeeper
+from ipulse_service.background.news_sender import NewsSender
 from ipulse_service.background.publisher import Publisher
 from ipulse_service.background.reaper import Reaper
 from ipulse_service.background.sandbox_prober import SandboxProber
 from ipulse_service.background.sweep_controller import SweepController
 from ipulse_service.db import migrations
-from ipulse_service.db.engine import Database
+from ipulse_service.db.engine import DAY_MS, Database
 from ipulse_service.db.shared_reads import SharedReads
-from ipulse_service.files.blobs import Blobs
+from ipulse_service.files import stored
 from ipulse_service.files.file_thread_pool import FileThreadPool
-from ipulse_service.files.s3 import S3Blobs
 from ipulse_service.http import methods, problems, web
 from ipulse_service.http.auth import AuthenticationMiddleware, Tokens, permit
+from ipulse_service.http.denials import Denials
 from ipulse_service.http.metrics import Metrics
+from ipulse_service.http.oidc import OpenIDClient
 from ipulse_service.http.openapi import Application
+from ipulse_service.http.page_host import page_host
 from ipulse_service.http.readiness import Readiness
-from ipulse_service.http.routes import health, metrics, sessions, tokens
+from ipulse_service.http.routes import (
+    audit,
+    device_codes,
+    health,
+    metrics,
+    people,
+    quotas,
+    sessions,
+    sign_in,
+    tokens,
+    webhooks,
+)
 from ipulse_service.http.routes.agents import (
     agents,
     attempts,
     join_tokens,
     joining,
+    pools,
     uploads,
     worker,
 )
@@ -45,13 +61,16 @@ from ipulse_service.http.routes.data import (
     user_uploads,
 )
 from ipulse_service.http.routes.jobs import (
+    activity,
     artifacts,
+    capabilities,
     comparison,
     curves,
     events,
     imports,
     job_batches,
     job_list,
+    job_verbs,
     jobs,
     logs,
     profiles,
@@ -59,9 +78,11 @@ from ipulse_service.http.routes.jobs import (
     specs,
     submissions,
 )
-from ipulse_service.http.routes.sweeps import sweep_changes, sweeps
-from ipulse_service.http.server.lanes import LaneMiddleware, Lanes
+from ipulse_service.http.routes.sweeps import sweep_changes, sweep_plans, sweeps
+from ipulse_service.http.server.lanes import HeartbeatMiddleware, LaneMiddleware, Lanes
 from ipulse_service.http.server.middleware import ProtocolMiddleware, RequestMiddleware
+from ipulse_service.http.server.proxies import ProxyMiddleware
+from ipulse_service.http.server.request_rate import RequestRate
 from ipulse_service.http.startup import Startup, StartupMiddleware
 from ipulse_service.http.state import AppState
 from ipulse_service.jobs.change_notifier import JobNotifier
@@ -92,14 +113,17 @@ def create_app(settings: Settings) -> FastAPI:
 
     notifier = JobNotifier()
     database = Database(settings.database_url)
+    database.usage_half_life_ms = settings.fair_share_days * DAY_MS
     database.listeners.append(notifier.publish)
     database.wake_up_listeners.append(lambda _: notifier.publish([hints.TOPIC]))
-    blobs = _blobs(settings)
+    blobs = stored.open_store(settings)
     scratch = settings.artifacts_dir / "checks"
     isolation = Isolation(settings.require_sandbox)
     reader = DocumentReader(scratch, isolation)
     reaper = Reaper(database, settings)
     known_metrics = Metrics(database)
+    agent_key = key_in(settings.agent_key_file)
+    own_name = page_host(settings, agent_key)
     state = AppState(
         settings=settings,
         tokens=Tokens.read(settings),
@@ -107,7 +131,7 @@ def create_app(settings: Settings) -> FastAPI:
         blobs=blobs,
         file_threads=FileThreadPool(),
         reader=reader,
-        job_importer=JobImporter(database, blobs, reader, scratch),
+        job_importer=JobImporter(blobs, reader, scratch),
         notifier=notifier,
         shared_reads=SharedReads(),
         change_poller=ChangePoller(database, notifier, settings.poll_seconds),
@@ -117,10 +141,14 @@ def create_app(settings: Settings) -> FastAPI:
         housekeeper=Housekeeper(database, blobs, settings),
         dataset_checker=DatasetChecker(database, blobs, settings, isolation),
         sandbox_prober=SandboxProber(isolation),
+        news_sender=NewsSender(database, settings),
         readiness=Readiness(
             {"database": database.is_writable, "artifact_store": blobs.is_writable}
         ),
         metrics=known_metrics,
+        denials=Denials(database),
+        page_host=own_name,
+        oidc=OpenIDClient(settings, agent_key),
         queue_view=QueueView(settings.rescan_seconds),
         curve_cache=CurveCache(),
         lanes=Lanes(reaper.listening_time, known_metrics),
@@ -155,23 +183,28 @@ def create_app(settings: Settings) -> FastAPI:
     app.state.services = state
     problems.install(app)
     # The last one added is the outermost.
+    app.add_middleware(LaneMiddleware, lanes=state.lanes, max_submissions=settings.max_submissions)
     app.add_middleware(
         AuthenticationMiddleware,
         tokens=state.tokens,
         database=database,
-        allowed_hosts=settings.allowed_hosts,
+        allowed_hosts=(*settings.allowed_hosts, *([own_name] if own_name else [])),
         max_requests=settings.max_requests,
+        rate=RequestRate(settings.requests_per_second, settings.requests_burst),
     )
-    app.add_middleware(LaneMiddleware, lanes=state.lanes, max_submissions=settings.max_submissions)
+    app.add_middleware(HeartbeatMiddleware, listening_time=reaper.listening_time)
     app.add_middleware(StartupMiddleware, startup=state.startup)
     app.add_middleware(ProtocolMiddleware)
+    app.add_middleware(ProxyMiddleware, trusted_proxies=settings.trusted_proxies)
     app.add_middleware(RequestMiddleware, metrics=state.metrics)
     app.include_router(web.router)
     for module in (
         submissions,
         specs,
+        capabilities,
         imports,
         job_batches,
+        job_verbs,
         job_list,
         search,
         curves,
@@ -179,7 +212,9 @@ def create_app(settings: Settings) -> FastAPI:
         jobs,
         sweeps,
         sweep_changes,
+        sweep_plans,
         events,
+        activity,
         logs,
         artifacts,
         profiles,
@@ -188,9 +223,16 @@ def create_app(settings: Settings) -> FastAPI:
         ops,
         user_uploads,
         tokens,
+        people,
+        quotas,
+        audit,
         sessions,
+        device_codes,
+        sign_in,
+        webhooks,
         join_tokens,
         agents,
+        pools,
         metrics,
         health,
         worker,
@@ -204,10 +246,3 @@ def create_app(settings: Settings) -> FastAPI:
     app.include_router(user_uploads.content_router)
     app.include_router(attempt_dataset.router)
     return app
-
-
-def _blobs(settings: Settings) -> Blobs | S3Blobs:
-    if not settings.s3_bucket:
-        return Blobs(settings.artifacts_dir)
-    spool = settings.artifacts_dir / "spool"
-    return S3Blobs(settings.s3_bucket, settings.s3_endpoint_url, settings.s3_prefix, spool)

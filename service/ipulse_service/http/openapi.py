@@ -115,12 +115,16 @@ def describe_object_defaults(schemas: Schemas) -> None:
     ]
     short = [_short(schemas, item, item.get("default")) for item in properties]
     for item, default in zip(properties, short, strict=True):
-        if isinstance(item.get("default"), dict):
+        if _has_objects(item.get("default")):
             del item["default"]
             names = [] if "description" in item else list(_references(item))
             texts = [schemas[name].get("description", "").partition("\n")[0] for name in names[:1]]
             described = item.get("description", "".join(texts))
             item["description"] = f"{described} Default: `{json.dumps(default)}`.".strip()
+
+
+def _has_objects(value: Any) -> bool:
+    return isinstance(value, dict) or (isinstance(value, list) and any(map(_has_objects, value)))
 
 
 def _short(schemas: Schemas, described: dict[str, Any], value: Any) -> Any:

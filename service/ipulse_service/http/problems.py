@@ -62,6 +62,12 @@ class TooManyRequests(IPUlseError):
     code = "too_many_requests"
 
 
+class TooFrequent(TooManyRequests):
+    """This caller sends requests too often; wait, and submit many jobs with one request."""
+
+    code = "too_frequent"
+
+
 class TooSlow(IPUlseError):
     """The request took too long to arrive; send it without pauses."""
 
@@ -109,7 +115,7 @@ _DESCRIPTIONS: dict[int | str, str] = {
     415: "The body is not JSON, or it is compressed.",
     416: "The file does not have these bytes.",
     422: "The body is JSON, but its content is not valid.",
-    429: "The token has too many requests in progress.",
+    429: "The caller has too many requests in progress, or sends them too often.",
     "4XX": "The request is refused; `code` says why.",
     500: "An unexpected error; the service's log has it under `request_id`.",
     503: "The database, the artifact store or the broker is not available.",
@@ -187,6 +193,8 @@ def install(app: FastAPI) -> None:
 
 
 async def _on_project_error(request: Request, error: Exception) -> JSONResponse:
+    if isinstance(error, errors.NotPermitted):
+        await request.app.state.services.denials.note(request, error)
     return response(request.scope["path"], cast(IPUlseError, error))
 
 

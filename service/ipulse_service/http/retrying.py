@@ -19,7 +19,7 @@ def retry_by(caller: Caller) -> Callable[[Transaction, JobRow], JobRow]:
 
     def retry(transaction: Transaction, job: JobRow) -> JobRow:
         if job.needs.has_code:
-            caller.check_submits_code()
-        return repeats.retry_job(transaction, job, caller.name, caller.submit_code)
+            caller.access.check_submits_code(job.project)
+        return repeats.retry_job(transaction, job, caller.name)
 
     return retry

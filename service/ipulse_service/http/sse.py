@@ -112,7 +112,7 @@ async def stream(
     kinds = tuple(sorted(selection.kinds))
     with state.notifier.watch(selection.job_id) as watch:
         # New events wake the loop from here on. The next read returns those since the first read.
-        while await _is_still_known(state, caller):
+        while await is_still_known(state, caller):
             if read.page.events:
                 yield read.frames
                 silent_since = time.monotonic()
@@ -126,7 +126,7 @@ async def stream(
             watch.clear()
             read_next = partial(read_events, state, selection, Position(after))
             try:
-                key = (selection.job_id, after, selection.limit, kinds)
+                key = (caller.name, selection.job_id, after, selection.limit, kinds)
                 read = await state.shared_reads.get(key, read_next)
             except InvalidParameter:
                 return  # a restored backup has fewer events; a reconnect reports it
@@ -140,7 +140,7 @@ async def stream(
             await watch.wait(ping_due)
 
 
-async def _is_still_known(state: AppState, caller: Caller) -> bool:
+async def is_still_known(state: AppState, caller: Caller) -> bool:
     """Checks that the caller's token is still valid: a stream may outlive it."""
     if caller.token_id is None:
         return True

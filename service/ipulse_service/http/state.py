@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol, cast
 
 from fastapi import Request
@@ -10,18 +10,23 @@ from fastapi import Request
 from ipulse_service.background.change_poller import ChangePoller
 from ipulse_service.background.dataset_checker import DatasetChecker
 from ipulse_service.background.housekeeping import Housekeeper
+from ipulse_service.background.news_sender import NewsSender
 from ipulse_service.background.publisher import Publisher
 from ipulse_service.background.reaper import Reaper
 from ipulse_service.background.sandbox_prober import SandboxProber
 from ipulse_service.background.sweep_controller import SweepController
+from ipulse_service.db.access import NOBODY
 from ipulse_service.db.engine import Database
 from ipulse_service.db.shared_reads import SharedReads
 from ipulse_service.files.blobs import Blobs
 from ipulse_service.files.file_thread_pool import FileThreadPool
 from ipulse_service.files.s3 import S3Blobs
+from ipulse_service.http import log_context
 from ipulse_service.http.auth import Tokens
 from ipulse_service.http.caller import Caller
+from ipulse_service.http.denials import Denials
 from ipulse_service.http.metrics import Metrics
+from ipulse_service.http.oidc import OpenIDClient
 from ipulse_service.http.readiness import Readiness
 from ipulse_service.http.server.lanes import Lanes
 from ipulse_service.http.startup import Startup
@@ -63,8 +68,12 @@ class AppState:
     housekeeper: Housekeeper
     dataset_checker: DatasetChecker
     sandbox_prober: SandboxProber
+    news_sender: NewsSender
     readiness: Readiness
     metrics: Metrics
+    denials: Denials
+    oidc: OpenIDClient
+    page_host: str | None  # under which the page keeps its cookie; see page_host.py
     queue_view: QueueView
     curve_cache: CurveCache
     lanes: Lanes
@@ -80,6 +89,7 @@ class AppState:
             self.housekeeper,
             self.dataset_checker,
             self.sandbox_prober,
+            self.news_sender,
             self.change_poller,
         )
 
@@ -88,8 +98,18 @@ class AppState:
 
 
 async def get_state(request: Request) -> AppState:
-    """Returns the state of the application that received the request."""
-    return cast(AppState, request.app.state.services)
+    """Returns the state of the application that received the request.
+
+    Its database has the rights of the caller: what the caller may not see, no route finds.
+    """
+    services = cast(AppState, request.app.state.services)
+    caller: Caller | None = getattr(request.state, "caller", None)
+    access = NOBODY if caller is None else caller.access
+    request_id = log_context.request_id.get()
+    access = replace(
+        access, token_id=None if caller is None else caller.token_id, request_id=request_id
+    )
+    return replace(services, database=services.database.acting_for(access))
 
 
 async def get_caller(request: Request) -> Caller:

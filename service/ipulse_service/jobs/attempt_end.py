@@ -77,7 +77,12 @@ class AttemptFinisher:
         upload: PartialUpload | None = None,
     ) -> JobAndAttempts:
         attempt = losses.hold_to_finish(
-            transaction, attempt_id, fence, end.outcome, self._settings.lease_seconds
+            transaction,
+            attempt_id,
+            fence,
+            end.outcome,
+            self._settings.lease_seconds,
+            brings_nothing=not end.events and end.manifest is None,
         )
         if attempt.finished_at is None:
             if end.events:

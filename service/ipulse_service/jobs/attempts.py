@@ -7,7 +7,16 @@ from dataclasses import replace
 from ipulse_core import strict_json
 from ipulse_core.attempt_outcome import AttemptOutcome
 from ipulse_core.errors import Conflict, IllegalTransition, StaleToken
-from ipulse_core.states import COMPLETE, IDLE, OUTCOMES, STOPPED, JobState, Reason
+from ipulse_core.quotas import Quota
+from ipulse_core.states import (
+    CANCELLABLE,
+    COMPLETE,
+    IDLE,
+    OUTCOMES,
+    STOPPED,
+    JobState,
+    Reason,
+)
 from ipulse_service.db.engine import Transaction
 from ipulse_service.jobs import (
     artifacts,
@@ -23,6 +32,8 @@ from ipulse_service.jobs.job import JobRow
 from ipulse_service.jobs.leases import AttemptRow
 from ipulse_service.jobs.queue import found_missing, order, too_little
 from ipulse_service.jobs.search import metrics_index
+from ipulse_service.quotas import store as quotas
+from ipulse_service.quotas import usage
 from ipulse_service.settings import Settings
 
 DOUBLINGS = 3  # the wait before another attempt doubles at most this often
@@ -69,6 +80,9 @@ def conclude(
     The time since the last sign of this attempt, `silent_ms`, counts as a part of the wait and not
     as time of the run: its agent or the service may have been off.
     """
+    if attempt.preempted_for and outcome.reason is Reason.WORKER_STOPPED:
+        message = f"It made room for {attempt.preempted_for}."
+        outcome = AttemptOutcome(Reason.PREEMPTED, message, outcome.summary)
     job = too_little.note(transaction, job, outcome.lacking)
     job = job._replace(state_since=min(job.state_since + silent_ms, transaction.now))
     is_pausing = job.state is JobState.PAUSING
@@ -84,6 +98,7 @@ def conclude(
         message=ended.message,
         summary=strict_json.dumps(ended.summary),
     )
+    usage.add(transaction, job, attempt, transaction.now, ended.reason)
     summary = strict_json.dumps(outcome.summary) if outcome.summary else None
     if job.state is JobState.CANCELLING and outcome.reason not in COMPLETE:
         # The attempt was asked to stop; how it stopped does not matter.
@@ -136,7 +151,7 @@ def cancel(transaction: Transaction, job: JobRow) -> JobRow:
 
 def cancelled_state(job: JobRow) -> JobState | None:
     """Returns the state that a cancellation leads to, None if it changes nothing."""
-    if job.state.is_terminal or job.state is JobState.CANCELLING:
+    if job.state not in CANCELLABLE:
         return None
     return JobState.CANCELLED if job.state in IDLE else JobState.CANCELLING
 
@@ -164,6 +179,7 @@ def resume(transaction: Transaction, job: JobRow) -> JobRow:
         if job.state is JobState.PAUSING or job.state.is_terminal:
             raise IllegalTransition(f"a job that is {job.state.value} cannot be resumed")
         return job
+    quotas.check(transaction, Quota.QUEUED_JOBS, job.project, job.owner)
     # It left the queue on request, so that it gets a new position.
     queued = transitions.move(transaction, job, JobState.QUEUED, queued_at=transaction.now)
     outbox.add(transaction, queued)
@@ -181,9 +197,11 @@ def change_priority(
         raise IllegalTransition(f"a job that is {job.state.value} has no priority any more")
     if job.priority == priority:
         return job
+    quotas.check_priority(transaction, job.project, job.owner, priority, "/priority")
     text = f"The priority was changed from {job.priority} to {priority} by {changed_by}."
     lines = events.log_events([text], "info", "service")
     last_seq = events.append(transaction, job.pk, job.last_seq, job.attempt or None, lines)
+    transaction.audit("job.priority", job.id, job.project, f"{job.priority} to {priority}")
     return store.update(transaction, job, job._replace(priority=priority, last_seq=last_seq))
 
 
@@ -248,6 +266,8 @@ def _is_repetition(attempt: AttemptRow, outcome: AttemptOutcome) -> bool:
     reason = Reason(attempt.reason)
     if outcome.reason is Reason.FINISHED_EARLY and reason is Reason.PRUNED:
         outcome = replace(outcome, reason=reason)
+    if outcome.reason is Reason.WORKER_STOPPED and reason is Reason.PREEMPTED:
+        return True
     if outcome.reason in STOPPED and reason in (*STOPPED, Reason.DEADLINE_EXCEEDED):
         return bool(summary == outcome.summary)
     return AttemptOutcome(reason, attempt.message, summary) == outcome

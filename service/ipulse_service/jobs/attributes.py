@@ -56,4 +56,8 @@ def change(
     if changes.priority is not None:
         job = attempts.change_priority(transaction, job, changes.priority, changed_by)
     changed = job._replace(**columns)
-    return job if changed == job else store.update(transaction, job, changed)
+    if changed == job:
+        return job
+    names = ", ".join(sorted(name for name in columns if columns[name] != getattr(job, name)))
+    transaction.audit("job.edit", job.id, job.project, names)
+    return store.update(transaction, job, changed)

@@ -78,6 +78,8 @@ def delete_jobs(transaction: Transaction, ended: Sequence[JobRow]) -> set[str]:
         **dict.fromkeys(("dataset_sha256", "start_sha256", "start_job", "group_name")),
     }
     transaction.connection.execute(hidden.values(values))
+    for job in ended:
+        transaction.audit("job.delete", job.id, job.project)
     transaction.topics.update(job.id for job in ended)
     return digests
 

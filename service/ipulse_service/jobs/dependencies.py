@@ -154,6 +154,7 @@ def waiting_for(transaction: Transaction, blocked: Sequence[JobRow]) -> dict[int
             job_dependencies.c.on_end,
             jobs.c.state,
             jobs.c.name,
+            jobs.c.project,
         )
         .outerjoin(jobs, jobs.c.pk == job_dependencies.c.needs_pk)
         .where(job_dependencies.c.job_pk.in_(list(edges)), job_dependencies.c.state == WAITING)
@@ -161,10 +162,12 @@ def waiting_for(transaction: Transaction, blocked: Sequence[JobRow]) -> dict[int
     )
     for row in transaction.connection.execute(query):
         edges[row.job_pk].append(row)
-    return {pk: _awaited(rows) for pk, rows in edges.items()}
+    return {pk: _awaited(transaction, rows) for pk, rows in edges.items()}
 
 
-def _awaited(rows: Sequence[Row[*tuple[Any, ...]]]) -> Awaited:
+def _awaited(transaction: Transaction, rows: Sequence[Row[*tuple[Any, ...]]]) -> Awaited:
+    if any(row.project and not transaction.access.sees(row.project) for row in rows):
+        return Awaited(rows[0].on_end == "compiled", "a job of another project")
     if rows and rows[0].on_end == "compiled":
         first = rows[0]
         detail = f"{first.needs_id} ({first.state}) compiles its executable"

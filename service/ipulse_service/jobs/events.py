@@ -15,6 +15,7 @@ from ipulse_core.events import MAX_LINE
 from ipulse_core.limits import escape_deceptive
 from ipulse_service.db.engine import Transaction, rfc3339
 from ipulse_service.db.tables import events
+from ipulse_service.jobs import activity
 
 MAX_PAGE_SIZE = 2**23  # characters of a page, about
 _AT_ONCE = 100  # events that are read at once
@@ -99,6 +100,13 @@ def append(
     return last_seq + len(rows)
 
 
+def begin(transaction: Transaction, job_pk: int, event: NewEvent) -> None:
+    """Stores the first event of a new job, before the commit."""
+    rows = rows_of(transaction.now, job_pk, 0, None, [event])
+    transaction.insert_last(_INSERT, rows)
+    activity.add(transaction, rows)
+
+
 def rows_of(
     now: int, job_pk: int, last_seq: int, attempt: int | None, new_events: Sequence[NewEvent]
 ) -> list[dict[str, Any]]:
@@ -116,10 +124,14 @@ def rows_of(
     ]
 
 
-def insert_rows(transaction: Transaction, rows: Sequence[dict[str, Any]]) -> None:
-    """Stores rows, which may belong to several jobs."""
+def insert_rows(
+    transaction: Transaction, rows: Sequence[dict[str, Any]], are_new: bool = True
+) -> None:
+    """Stores rows, which may belong to several jobs; those of an archive are not new."""
     if rows:
         transaction.connection.execute(_INSERT, rows)
+        if are_new:
+            activity.add(transaction, rows)
 
 
 def log_events(lines: Iterable[str], level: str, stream: str) -> list[NewEvent]:

@@ -62,6 +62,7 @@ def finish(
     finish_by = transaction.now + round(settings.finish_seconds * 1000)
     lines = events.log_events([_REQUESTS[reason]], "info", "service")
     last_seq = events.append(transaction, job.pk, job.last_seq, job.attempt, lines)
+    transaction.audit("job.finish", job.id, job.project)
     transaction.topics.add(store.stop_topic(job.id))
     moved = job._replace(
         finish_by=finish_by,

@@ -17,7 +17,7 @@ from typing import Any
 from sqlalchemy import Delete, bindparam, delete, insert, or_, select
 
 from ipulse_core import strict_json
-from ipulse_core.errors import Conflict, InvalidInput, Problem
+from ipulse_core.errors import Conflict, InvalidInput, NotFound, Problem
 from ipulse_service.db.engine import Database, Transaction
 from ipulse_service.db.tables import idempotency_keys
 from ipulse_service.jobs import store as jobs_store
@@ -109,7 +109,8 @@ def find(
 ) -> tuple[list[JobRow], Replay]:
     """Returns the jobs of the first request with a key, in its order; without one, none.
 
-    Raises KeyReused if that request was for other jobs, and JobsDeleted.
+    Raises KeyReused if that request was for other jobs, JobsDeleted, and NotFound for jobs that the
+    caller may not read any more.
     """
     this = {"of_caller": caller, "this_key": key}
     this |= {"first_key": _further(key, 0), "last_key": _further(key, 10**5 - 1)}
@@ -122,7 +123,10 @@ def find(
     replay = compare(rows[0], fingerprint, "use a new key for a new spec, or other limits")
     if len(rows) != count:
         raise JobsDeleted()
-    return [jobs_store.get_by_pk(transaction, row.job_pk) for row in rows], replay
+    jobs = [jobs_store.get_by_pk(transaction, row.job_pk) for row in rows]
+    if not all(transaction.access.sees(job.project) for job in jobs):
+        raise NotFound("there is no such job")
+    return jobs, replay
 
 
 def compare(stored: Any, fingerprint: str, hint: str) -> Replay:

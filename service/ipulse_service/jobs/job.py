@@ -49,6 +49,7 @@ class JobRow(NamedTuple):
     ipus: int  # that it attaches; 0: none
     data_set: str | None  # KIND/NAME of files that its agent must have
     requires: str | None  # JSON: requirements that its agent must meet
+    pool: str  # of its agent
     tags: str  # a sorted JSON array
     group_name: str | None
     notes: str  # Markdown
@@ -60,6 +61,9 @@ class JobRow(NamedTuple):
     dataset_sha256: str | None  # of the uploaded data that it needs
     imported_at: int | None  # None: it ran here
     imported_sha256: str | None  # of the archive that it was imported from
+    project: str
+    owner: str  # who may change it
+    created_by: str  # who submitted it
 
     @classmethod
     def of(cls, row: Sequence[Any]) -> JobRow:
@@ -71,7 +75,7 @@ class JobRow(NamedTuple):
     def needs(self) -> Needs:
         """The needs that were stored when it was submitted."""
         starts = self.start_from is not None
-        return Needs(self.device, self.ipus, self.data_set, starts, self.requires)
+        return Needs(self.device, self.ipus, self.data_set, starts, self.requires, self.pool)
 
     @property
     def options(self) -> SchedulingOptions:

@@ -12,9 +12,9 @@ from sqlalchemy import ColumnElement, bindparam, case, func, insert, or_, select
 
 from ipulse_core import ids
 from ipulse_core.attempt_outcome import AttemptOutcome
-from ipulse_core.errors import NotFound, StaleToken
+from ipulse_core.errors import NotFound, NotPermitted, StaleToken
 from ipulse_service.db.engine import Transaction
-from ipulse_service.db.tables import attempts, jobs
+from ipulse_service.db.tables import agents, attempts, jobs
 from ipulse_service.jobs.job import JobRow
 
 TAKEOVER_MS = 12_000  # for so long, a lease is left to the replica that its agent talks to
@@ -36,6 +36,7 @@ class AttemptRow(NamedTuple):
     message: str
     summary: str | None
     protocol: int  # that its agent uses; 0: unknown
+    preempted_for: str | None  # id of the job for which it is to stop
 
 
 COLUMNS = tuple(attempts.c[name] for name in AttemptRow._fields)
@@ -109,23 +110,25 @@ def of_claim(transaction: Transaction, agent: str, fence: str) -> AttemptRow | N
     return None if row is None else AttemptRow._make(row)
 
 
-def agent_of(transaction: Transaction, attempt_id: str) -> str | None:
-    """Returns the name of the agent that began an attempt, None if there is no such attempt."""
-    query = select(attempts.c.agent).where(attempts.c.id == attempt_id)
-    name: str | None = transaction.connection.execute(query).scalar_one_or_none()
-    return name
-
-
-def is_held_by(transaction: Transaction, job_pk: int, agent: str) -> bool:
+def is_held_by(transaction: Transaction, job_pk: int, agent: str | None) -> bool:
     """Returns whether an agent holds a job now."""
     query = select(attempts.c.pk).where(
-        attempts.c.job_pk == job_pk, attempts.c.agent == agent, attempts.c.finished_at.is_(None)
+        attempts.c.job_pk == job_pk,
+        attempts.c.finished_at.is_(None),
+        attempts.c.agent == agent,
     )
     return transaction.connection.execute(query).first() is not None
 
 
-def check_fence(transaction: Transaction, attempt_id: str, fence: str) -> AttemptRow:
-    """Returns the attempt, which may have ended, if this is its token. Raises StaleToken."""
+def check_fence(
+    transaction: Transaction, attempt_id: str, fence: str, releases: bool = False
+) -> AttemptRow:
+    """Returns the attempt, which may have ended, if this is its token.
+
+    With `releases` a local agent may hold the token of another one, which has died.
+
+    Raises StaleToken, and NotPermitted for the attempt of another agent.
+    """
     row = None
     if ids.is_id(ids.ATTEMPT, attempt_id):
         _hold_job(transaction, attempt_id)
@@ -135,7 +138,20 @@ def check_fence(transaction: Transaction, attempt_id: str, fence: str) -> Attemp
     fence_sha256, *columns = row
     if not hmac.compare_digest(fence_sha256, _digest(fence)):
         raise StaleToken("this is not the token of that attempt")
-    return AttemptRow(*columns)
+    attempt = AttemptRow(*columns)
+    _check_agent(transaction, attempt, releases)
+    return attempt
+
+
+def _check_agent(transaction: Transaction, attempt: AttemptRow, releases: bool) -> None:
+    access = transaction.access
+    if access.agent in (None, attempt.agent):
+        return
+    if releases and access.is_local:
+        query = select(agents.c.joined_at).where(agents.c.name == attempt.agent)
+        if transaction.connection.execute(query).scalar_one_or_none() is None:
+            return
+    raise NotPermitted(f"this token belongs to the agent {access.agent}")
 
 
 def renew(transaction: Transaction, attempt: AttemptRow, lease_seconds: float) -> None:

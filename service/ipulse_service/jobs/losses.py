@@ -23,6 +23,7 @@ from ipulse_service.db.tables import events
 from ipulse_service.jobs import leases, store, transitions
 from ipulse_service.jobs.job import JobRow
 from ipulse_service.jobs.leases import AttemptRow
+from ipulse_service.quotas import usage
 
 _STATES = (
     select(events.c.body)
@@ -108,12 +109,14 @@ def hold_to_finish(
     fence: str,
     outcome: AttemptOutcome,
     lease_seconds: float,
+    brings_nothing: bool = False,
 ) -> AttemptRow:
     """Returns the attempt that an agent finishes, which may have ended.
 
-    One that was taken for lost continues, so that it can be completed.
+    One that was taken for lost continues, so that it can be completed. An end that brings neither
+    events nor files may come from another agent of the machine, for one that has died.
     """
-    attempt = leases.check_fence(transaction, attempt_id, fence)
+    attempt = leases.check_fence(transaction, attempt_id, fence, releases=brings_nothing)
     if attempt.finished_at is None or outcome.reason in (Reason.WORKER_LOST, Reason.WORKER_STOPPED):
         return attempt
     job = store.get_by_pk(transaction, attempt.job_pk)
@@ -137,6 +140,7 @@ def reopen(
     """Continues an attempt that was taken for lost, with a new lease, in the phase that it had."""
     state = _state_of(transaction, attempt)
     losses = job.losses - counts(job, attempt, Reason.WORKER_LOST)
+    usage.take_back(transaction, job, attempt)
     continued = leases.reopen(transaction, attempt, lease_seconds)
     if job.state is JobState.RETRY_WAIT:
         job = transitions.move(transaction, job, JobState.QUEUED, due_at=None)

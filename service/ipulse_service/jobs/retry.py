@@ -5,16 +5,19 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import NamedTuple
 
-from sqlalchemy import select, update
+from sqlalchemy import ColumnElement, and_, exists, or_, select, update
 
 from ipulse_core.errors import IllegalTransition
+from ipulse_core.quotas import Quota
 from ipulse_core.states import JobState, Reason
+from ipulse_service.db.access import Action
 from ipulse_service.db.engine import Transaction
 from ipulse_service.db.tables import ENDED, job_dependencies, jobs
 from ipulse_service.jobs import artifacts, events, outbox, store, transitions
 from ipulse_service.jobs.dependencies import BROKEN, WAITING
 from ipulse_service.jobs.job import COLUMNS, JobRow
 from ipulse_service.jobs.queue import admission, too_little
+from ipulse_service.quotas import store as quotas
 
 AT_ONCE = 500  # jobs of one statement
 NAMED = 5  # jobs that a message names
@@ -40,7 +43,7 @@ class Dependents(NamedTuple):
 
 
 def retry(
-    transaction: Transaction, job: JobRow, retried_by: str, may_submit_code: bool
+    transaction: Transaction, job: JobRow, retried_by: str, may_submit_code: bool = True
 ) -> list[JobRow]:
     """Queues a locked job again that has failed; returns it, and the jobs that wait for it again.
 
@@ -53,9 +56,10 @@ def retry(
     if not job.state.is_terminal:
         return []
     _check(transaction, job)
+    quotas.check(transaction, Quota.QUEUED_JOBS, job.project, job.owner)
     # A worker may have enough now of what was too little before.
     requires = too_little.forgotten(job)
-    admission.check(transaction, job._replace(requires=requires).needs)
+    admission.check(transaction, job._replace(requires=requires).needs, job.project)
     still_waits = _needed(transaction, job, WAITING) is not None
     has_checkpoint = artifacts.latest_checkpoint(transaction, job) is not None
     start = "from its last checkpoint" if has_checkpoint else "from the beginning"
@@ -80,6 +84,18 @@ def retry(
     if not still_waits:
         outbox.add(transaction, moved)
     return [moved, *again.blocked]
+
+
+def is_possible() -> ColumnElement[bool]:
+    """Returns the condition on a job's row that `retry` has, apart from agents and rights."""
+    is_broken = exists().where(
+        job_dependencies.c.job_pk == jobs.c.pk, job_dependencies.c.state == BROKEN
+    )
+    only_waited = and_(
+        jobs.c.state == JobState.CANCELLED.value, jobs.c.reason == Reason.DEPENDENCY_FAILED.value
+    )
+    has_failed = jobs.c.state == JobState.FAILED.value
+    return and_(or_(has_failed, only_waited), jobs.c.imported_at.is_(None), ~is_broken)
 
 
 def _check(transaction: Transaction, job: JobRow) -> None:
@@ -116,7 +132,8 @@ def _block_again(transaction: Transaction, retried: JobRow, may_submit_code: boo
         for job in again:
             if job.state is not JobState.CANCELLED or job.reason is not Reason.DEPENDENCY_FAILED:
                 continue
-            if job.needs.has_code and not may_submit_code:
+            may = may_submit_code and transaction.access.decide(Action.SUBMIT_CODE, job.project)
+            if job.needs.has_code and not may:
                 found.with_code.append(job)
             else:
                 blocked.append(job._replace(retried_at=transaction.now))

@@ -48,9 +48,16 @@ def get(transaction: Transaction, job_id: str) -> JobRow:
         )
     query = _HOLD_BY_ID if transaction.is_writing else _BY_ID
     row = transaction.connection.execute(query, {"job_id": job_id}).one_or_none()
-    if row is None:
+    if row is None or not transaction.access.sees(row.project):
         raise NotFound("there is no such job")
     return JobRow.of(row)
+
+
+def get_to_change(transaction: Transaction, job_id: str) -> JobRow:
+    """Returns the job like `get`. Raises NotPermitted, too, if the caller may not change it."""
+    job = get(transaction, job_id)
+    transaction.access.check_change(job.project, job.owner)
+    return job
 
 
 def get_named(transaction: Transaction, job_id: str) -> JobRow:

@@ -13,6 +13,7 @@ from ipulse.spec import AnySpec, ExperimentSpec, spec_to_json
 from ipulse.spec.tile_fit import check_fit, tile_fit
 from ipulse_core import strict_json
 from ipulse_core.errors import Conflict, InvalidInput, InvalidSpec, NotFound, Problem
+from ipulse_core.quotas import Quota
 from ipulse_core.spec.upgrade import chosen
 from ipulse_service.agents.needs import Needs
 from ipulse_service.datasets import references
@@ -30,6 +31,7 @@ from ipulse_service.jobs.start.start_file import StartFile
 from ipulse_service.jobs.start.starting import StartRequest
 from ipulse_service.jobs.submitted_text import SubmittedText
 from ipulse_service.ops import in_specs, job_ops
+from ipulse_service.quotas import store as quotas
 
 _DEFAULT_OPTIONS = SchedulingOptions()
 _NO_ATTRIBUTES = JobAttributes()
@@ -43,6 +45,11 @@ class ResolvedSpec:
     value: dict[str, Any]
     text: str
     sha256: str
+
+    @cached_property
+    def needs(self) -> Needs:
+        """What an agent must have for it."""
+        return Needs.of_spec(self.spec)
 
     @cached_property
     def settings(self) -> dict[str, dict[str, Any]]:
@@ -134,7 +141,7 @@ def _once(
     for submission in submissions:
         if isinstance(submission.resolved.spec, ExperimentSpec):
             tile_fit(submission.resolved.spec)  # it is kept: all writers wait for the transaction
-        _ = submission.resolved.settings  # as well
+        _ = submission.resolved.settings, submission.resolved.needs  # as well
     wanted = [submission.chosen() for submission in submissions] if key is not None else []
     return idempotency.once(database, caller, key, wanted, store)
 
@@ -196,14 +203,14 @@ def check_admission(transaction: Transaction, resolved: ResolvedSpec) -> Resolve
     """
     resolved = with_data(transaction, resolved)
     in_specs.check(transaction, resolved.spec)
-    _check(transaction, resolved)
+    _check(transaction, resolved, transaction.access.preferred_project)
     return resolved
 
 
-def _check(transaction: Transaction, resolved: ResolvedSpec) -> None:
+def _check(transaction: Transaction, resolved: ResolvedSpec, project: str) -> None:
     if isinstance(resolved.spec, ExperimentSpec):
         check_fit(resolved.spec)
-    admission.check(transaction, Needs.of_spec(resolved.spec))
+    admission.check(transaction, resolved.needs, project)
 
 
 def store_job(
@@ -231,14 +238,20 @@ def _store_whole(
     after: Sequence[Dependency],
 ) -> JobRow:
     """Stores a job with the digest of its data."""
+    access = transaction.access
+    project, owner = access.project, access.name
+    quotas.check_priority(transaction, project, owner, options.priority, "/query/priority")
+    quotas.check(transaction, Quota.QUEUED_JOBS, project, owner)
+    quotas.check(transaction, Quota.BYTES, project, owner, 0)
     references.pin(transaction, resolved.spec)
     start = start or uploaded_files.uploaded(transaction, resolved.spec)
     used = in_specs.check(transaction, resolved.spec)
-    _check(transaction, resolved)
+    _check(transaction, resolved, project)
     waiting = dependencies.unmet(transaction, after) if after else []
     job = transitions.add(
         transaction,
         resolved.spec,
+        resolved.needs,
         resolved.text,
         resolved.sha256,
         options,

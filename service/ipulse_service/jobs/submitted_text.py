@@ -15,6 +15,8 @@ from ipulse_service.jobs.job import JobRow
 
 TextForm = Literal["yaml", "json"]
 
+_INSERT = insert(submitted_specs)
+
 
 class NotKept(NotFound):
     """The text of this job's spec was not kept."""
@@ -38,7 +40,7 @@ def add(transaction: Transaction, job: JobRow, submitted: SubmittedText) -> None
     """Stores the text of a job's spec, unless it is too long."""
     if submitted.is_kept():
         row = {"job_pk": job.pk, "form": submitted.form, "text": submitted.text}
-        transaction.connection.execute(insert(submitted_specs), row)
+        transaction.insert_last(_INSERT, [row])
 
 
 def get(transaction: Transaction, job: JobRow) -> SubmittedText:

@@ -14,12 +14,14 @@ from ipulse_core.events import Level
 from ipulse_core.states import ACTIVE, STATE_OF_PHASE, STOPPING, JobState, Reason, check_transition
 from ipulse_service.agents.needs import Needs
 from ipulse_service.datasets import references
-from ipulse_service.db.engine import Transaction
+from ipulse_service.db.engine import Transaction, rfc3339
 from ipulse_service.db.tables import jobs
 from ipulse_service.jobs import events, store
 from ipulse_service.jobs.job import COLUMNS, JobRow
 from ipulse_service.jobs.job_attributes import JobAttributes
 from ipulse_service.jobs.scheduling_options import SchedulingOptions
+from ipulse_service.news import outbox as news
+from ipulse_service.news.message import MAX_TEXT
 
 if TYPE_CHECKING:
     from ipulse.spec import AnySpec
@@ -36,6 +38,16 @@ PHASE_OF_STATE = {
     JobState.PAUSED: "paused",
     JobState.RETRY_WAIT: "retry_wait",
     JobState.BLOCKED: "blocked",
+}
+
+# What a person does to a job that enters a state.
+_ACTIONS = {
+    JobState.CANCELLING: "cancel",
+    JobState.CANCELLED: "cancel",
+    JobState.PAUSING: "pause",
+    JobState.PAUSED: "pause",
+    JobState.QUEUED: "resume",
+    JobState.BLOCKED: "resume",
 }
 
 # Levels of the log lines about what made a job enter these states.
@@ -58,6 +70,7 @@ _MOVED = (
 def add(
     transaction: Transaction,
     spec: AnySpec,
+    needs: Needs,
     text: str,
     sha256: str,
     options: SchedulingOptions,
@@ -67,7 +80,6 @@ def add(
 ) -> JobRow:
     """Adds a queued or blocked job. `text` is the spec's canonical JSON and `sha256` its digest."""
     now = transaction.now
-    needs = Needs.of_spec(spec)
     state = JobState.BLOCKED if is_blocked else JobState.QUEUED
     values = {
         "id": ids.new_id(ids.JOB),
@@ -84,13 +96,15 @@ def add(
         "state_since": now,
         "queued_at": now,
         "last_seq": 1,
+        **transaction.access.ownership(),
         **asdict(options),
         **attributes.columns(),
         **(start.columns() if start else {}),
         "deadline_at": options.deadline(state, now, now, started=False, run_ms=0),
     }
     job = JobRow.of(transaction.connection.execute(_ADD, values).one())
-    events.append(transaction, job.pk, 0, None, [_state_event(state, None, "")])
+    transaction.audit("job.submit", job.id, job.project)
+    events.begin(transaction, job.pk, _state_event(state, None, ""))
     return job
 
 
@@ -186,7 +200,31 @@ def transition(
         state_since=transaction.now,
         finished_at=transaction.now if after.is_terminal else None,
     )
-    return moved, _state_event(after, reason, message)
+    if after.is_terminal:
+        news.job_ended(transaction, after.value, _news(moved))
+    transaction.audit(f"job.{_ACTIONS.get(after, after.value)}", job.id, job.project)
+    access = transaction.access
+    by = access.name if access.is_person else None
+    return moved, _state_event(after, reason, message, by)
+
+
+def _news(job: JobRow) -> dict[str, Any]:
+    """Returns what receivers of news learn of a job."""
+    return {
+        "id": job.id,
+        "name": job.name,
+        "project": job.project,
+        "state": job.state.value,
+        "reason": job.reason.value if job.reason else None,
+        "message": job.message[:MAX_TEXT],
+        "group": job.group_name,
+        "device": job.device,
+        "attempt": job.attempt,
+        "created_at": rfc3339(job.created_at),
+        "started_at": rfc3339(job.started_at),
+        "finished_at": rfc3339(job.finished_at),
+        "path": f"/jobs/{job.id}",
+    }
 
 
 def _log_of_error(after: JobState, reason: Reason | None, message: str) -> list[events.NewEvent]:
@@ -198,6 +236,11 @@ def _log_of_error(after: JobState, reason: Reason | None, message: str) -> list[
     return events.log_events(lines, level, "service")
 
 
-def _state_event(state: JobState, reason: Reason | None, message: str) -> events.NewEvent:
+def _state_event(
+    state: JobState, reason: Reason | None, message: str, by: str | None = None
+) -> events.NewEvent:
+    """Returns the event of a change of state; `by` is the person or service account that asked."""
     body = {"state": state.value, "reason": reason.value if reason else None, "message": message}
+    if by is not None:
+        body["by"] = by
     return events.NewEvent("state", strict_json.dumps(body))

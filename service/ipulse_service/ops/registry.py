@@ -16,7 +16,7 @@ from ipulse_core.op_manifest.reader import parse_manifest
 from ipulse_core.spec.custom_ops import OpReference
 from ipulse_service.datasets.uploads import UploadRow
 from ipulse_service.db.engine import Transaction
-from ipulse_service.db.tables import job_ops, ops, uploads
+from ipulse_service.db.tables import job_ops, jobs, ops, uploads
 
 _DIGEST = re.compile("[0-9a-f]{64}")
 
@@ -32,6 +32,8 @@ class OpRow:
     manifest: str  # op.json, as it was pushed
     created_at: int
     pushed_by: str | None  # name of a token
+    project: str
+    owner: str  # who may delete it
 
     @classmethod
     def of(cls, row: Row[Any]) -> OpRow:
@@ -56,7 +58,8 @@ def adding(
 
     def add(transaction: Transaction) -> None:
         transaction.lock(_lock_name(upload.sha256))
-        if _find(transaction, upload.sha256) is not None:
+        found = _find(transaction, upload.sha256)
+        if found is not None and found.project == transaction.access.project:
             return
         values = {
             "name": name,
@@ -65,7 +68,9 @@ def adding(
             "manifest": manifest,
             "created_at": transaction.now,
             "pushed_by": name_of_caller(transaction),
+            **transaction.access.ownership(),
         }
+        transaction.audit("op.push", name, transaction.access.project, f"sha256:{upload.sha256}")
         transaction.connection.execute(insert(ops).values(values))
 
     return add
@@ -87,7 +92,8 @@ def find(transaction: Transaction, reference: OpReference) -> OpRow | None:
 
 def page(transaction: Transaction, before: int | None, limit: int) -> list[OpRow]:
     """Returns ops, newest first, from behind one on."""
-    query = select(ops).order_by(ops.c.pk.desc()).limit(limit)
+    query = select(ops).where(transaction.access.where(ops))
+    query = query.order_by(ops.c.pk.desc()).limit(limit)
     if before is not None:
         query = query.where(ops.c.pk <= before)
     return [OpRow.of(row) for row in transaction.connection.execute(query)]
@@ -96,26 +102,32 @@ def page(transaction: Transaction, before: int | None, limit: int) -> list[OpRow
 def job_counts(transaction: Transaction, digests: Collection[str]) -> dict[str, int]:
     """Returns how many jobs name each of these ops, those that are over too."""
     query = select(job_ops.c.sha256, func.count()).where(job_ops.c.sha256.in_(digests))
+    query = query.join(jobs, jobs.c.pk == job_ops.c.job_pk).where(transaction.access.where(jobs))
     rows = transaction.connection.execute(query.group_by(job_ops.c.sha256))
     return {**dict.fromkeys(digests, 0), **dict(map(tuple, rows))}
 
 
 def remove(transaction: Transaction, sha256: str) -> None:
-    """Deletes the row of an op; jobs that use it keep its package. Raises NotFound.
+    """Deletes the row of an op; jobs that use it keep its package. Raises NotFound, NotPermitted.
 
     Its uploads are forgotten, too: otherwise it could not be pushed again for a day.
     """
     transaction.lock(_lock_name(sha256))
-    get(transaction, sha256)
+    op = get(transaction, sha256)
+    transaction.access.check_change(op.project, op.owner)
+    transaction.audit("op.delete", op.name, op.project, f"sha256:{sha256}")
     done = (uploads.c.sha256 == sha256, uploads.c.completed_at.is_not(None))
     transaction.connection.execute(delete(uploads).where(uploads.c.purpose == "op", *done))
-    transaction.connection.execute(delete(ops).where(ops.c.sha256 == sha256))
+    transaction.connection.execute(delete(ops).where(ops.c.pk == op.pk))
 
 
 def _find(transaction: Transaction, sha256: str, is_kept: bool = False) -> OpRow | None:
     if not _DIGEST.fullmatch(sha256):
         return None
-    query = select(ops).where(ops.c.sha256 == sha256)
+    access = transaction.access
+    query = select(ops).where(ops.c.sha256 == sha256, access.where(ops))
+    in_project = ops.c.project == access.preferred_project
+    query = query.order_by(in_project.desc(), ops.c.pk).limit(1)
     if is_kept:  # until a job that names it is stored
         query = query.with_for_update(read=True)
     row = transaction.connection.execute(query).one_or_none()

@@ -17,11 +17,3 @@ GROUPS = (
     "database",
     "disks",
 )  # in the order in which they run
-
-OLD_GROUPS = {
-    "hostile": "misbehaving-runner",
-    "rivals": "split-brain",
-    "slow": "slow-broker",
-    "stop": "stopped-agent",
-    "lock": "locked-database",
-}  # names of 0.1, still accepted in 0.2

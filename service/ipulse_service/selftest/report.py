@@ -1,14 +1,56 @@
-"""The outcome of a run as JSON and as a table."""
+"""The outcome of a run as JSON and as a table, which `ipulse selftest` prints."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
+from ipulse_core.errors import InvalidInput, Problem
+from ipulse_service.selftest import GROUPS, suite
+from ipulse_service.selftest.plan import Plan
 from ipulse_service.selftest.suite import Outcome
 
 HEADERS = ("fault", "times", "attempts struck", "reruns", "p50 s", "p99 s", "max s")
+
+
+@dataclass(frozen=True)
+class Report:
+    """The outcome of a run, as it is printed."""
+
+    document: dict[str, Any]
+    headers: Sequence[str]
+    rows: Sequence[list[str]]
+    facts: list[list[str]]
+    is_clean: bool
+    logs: Path | None
+
+
+def run_faults(say: Callable[[str], None], only: Sequence[str] | None, **options: Any) -> Report:
+    """Runs these groups of faults, or all, and returns the outcome.
+
+    It is the entry point `faults` of the group `ipulse.selftest`, by which the command line finds
+    it. The options are fields of Plan. Raises InvalidInput if a group is unknown, and what
+    `suite.run` raises.
+    """
+    for name in only or ():
+        if name not in GROUPS:
+            detail = f"must be one of {', '.join(GROUPS)}; got {name[:60]!r}"
+            raise InvalidInput(
+                [Problem("/only", "not_a_choice", detail)], "unknown group of faults"
+            )
+    outcome = suite.run(Plan(groups=tuple(only or GROUPS), **options), say)
+    document = to_json(outcome)
+    return Report(
+        document,
+        HEADERS,
+        [*rows(document["faults"])],
+        facts(document),
+        outcome.findings.is_clean,
+        outcome.logs,
+    )
 
 
 def to_json(outcome: Outcome) -> dict[str, Any]:

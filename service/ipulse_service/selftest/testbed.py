@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-import socket
 import time
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -14,6 +13,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, TypeVar
 
+from ipulse.agent_tokens import local_name
+from ipulse.key_file import key_in
 from ipulse.stack.stack import Stack
 from ipulse.times import time_of
 from ipulse_core.checkout import import_paths
@@ -173,7 +174,7 @@ class Testbed:
 
     def held_by(self, name: str) -> list[Held]:
         """Returns the attempts that an agent holds."""
-        signature = f"{socket.gethostname()}-{self.pid(name)}"
+        signature = local_name(key_in(self.home / "agent-key"), name)
         return [one for one in self.records.held() if one.agent == signature]
 
     def runner_of(self, attempt: str) -> int | None:

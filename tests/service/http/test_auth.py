@@ -11,7 +11,9 @@ from ipulse_service.http.auth import OPEN_PATHS
 from ipulse_service.http.web import FILES, VIEWS
 from tests.service.running import InProcess
 
-OPEN = {"/healthz", "/readyz", *FILES}  # those of the page hold no data
+LOGIN = {"/v1/auth/device", "/v1/auth/device/token"}  # a program without a token signs in
+SIGN_IN = {"/v1/auth": 200, "/v1/auth/login": 303, "/v1/auth/callback": 303}  # in a browser
+OPEN = {"/healthz", "/readyz", *LOGIN, *SIGN_IN, *FILES}  # those of the page hold no data
 VIEW = set(VIEWS)  # as the page itself
 WORKER_PREFIX = "/v1/worker/"
 # For a join token, or for the token of an agent that has joined; see routes/test_joining.py.
@@ -47,11 +49,20 @@ class TestEveryRoute:
         with service.client() as nobody:
             for operation in operations(service):
                 response = call(nobody, operation)
-                if operation.path in OPEN | VIEW:
-                    assert response.status_code == 200, operation
+                if operation.path in LOGIN:
+                    assert response.status_code == 415, operation  # it wants to read the body
+                elif operation.path in OPEN | VIEW:
+                    assert response.status_code == SIGN_IN.get(operation.path, 200), operation
                 else:
                     assert response.status_code == 401, operation
                     assert response.headers["www-authenticate"] == "Bearer"
+
+    def test_whose_path_is_free_text_is_none_that_needs_no_token(self, service: InProcess) -> None:
+        """Its caller would be unknown."""
+        for operation in operations(service):
+            pattern = re.sub(r"\{\w+\}", "[^/]+", operation.path)
+            if "{" in operation.path:
+                assert not [path for path in OPEN_PATHS if re.fullmatch(pattern, path)], operation
 
     def test_takes_the_token_of_its_own_role_only(self, service: InProcess) -> None:
         for operation in operations(service):

@@ -7,11 +7,14 @@ path, fails until its largest request is described here.
 from __future__ import annotations
 
 import gc
+import hashlib
+import itertools
 import json
 import os
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,7 +25,16 @@ import pytest
 from fastapi.routing import iter_route_contexts
 
 from tests.service.agents import PHASES, Attempt, phase
-from tests.service.http.largest_requests import BODIES, QUERIES, Sent, World
+from tests.service.conditions import eventually
+from tests.service.http.largest_requests import (
+    BODIES,
+    LARGEST,
+    QUERIES,
+    Sent,
+    World,
+    precise_spec,
+    sweep,
+)
 from tests.service.large_documents import archive, profile_json
 from tests.service.measures import Transactions
 from tests.service.profiles import profiled_job, tiles
@@ -34,6 +46,7 @@ BUSY = 2.0 if os.environ.get("BESIDE_OTHERS") else 1.0
 LONGEST_TRANSACTION = 0.5 * BUSY  # seconds
 LOOP_SECONDS = 1.0 * BUSY  # of processor time
 GROWTH_BYTES = 64 * 2**20
+ANSWERED_SECONDS = 2.0 * BUSY  # by when another request is answered
 
 
 @dataclass
@@ -65,14 +78,15 @@ def memory(name: str) -> int:
 def measured(service: InProcess) -> Iterator[Cost]:
     """Measures what the requests of a block cost the service, which runs in this process."""
     cost = Cost()
-    loop = time.pthread_getcpuclockid(service.loop_thread)
+    loops = [time.pthread_getcpuclockid(thread) for thread in service.loop_threads]
     gc.collect()
     Path("/proc/self/clear_refs").write_text("5")  # resets the peak
-    before, began = memory("VmRSS"), time.clock_gettime(loop)
+    before, began = memory("VmRSS"), [time.clock_gettime(loop) for loop in loops]
     with Transactions(service.database.backend.reading).watching() as transactions:
         yield cost
     cost.transaction = transactions.longest
-    cost.loop = time.clock_gettime(loop) - began
+    ended = [time.clock_gettime(loop) for loop in loops]
+    cost.loop = max(end - begin for begin, end in zip(began, ended, strict=True))
     cost.growth = memory("VmHWM") - before
 
 
@@ -104,7 +118,6 @@ def world(service: InProcess, tmp_path_factory: pytest.TempPathFactory) -> World
     attempt: Attempt = service.attempt(service.submit()["id"])
     attempt.report(*map(phase, PHASES[:4]))
     names |= {"attempt_id": attempt.claim["attempt_id"], "fence": attempt.fence}
-    names |= dict.fromkeys(("name", "tab", "sweep_id", "token_id", "upload_id", "digest"), "x")
     names |= {"number": "1", "sample": "0"}
     return made
 
@@ -126,14 +139,132 @@ def operations(service: InProcess) -> list[tuple[str, Any]]:
     return sorted(found, key=order)
 
 
+def has_body(route: Any) -> bool:
+    return getattr(route, "body_field", None) is not None
+
+
+@pytest.mark.verify
+def test_no_body_of_the_largest_size_takes_everything(service: InProcess, world: World) -> None:
+    """Each route gets bodies of as many bytes as it takes: valid ones where they can be so large.
+
+    The others are filled with spaces, or have very many wrong fields.
+    """
+    faults: dict[str, Any] = {}
+    for name, route in operations(service):
+        if not has_body(route) or name in WAITING:
+            continue
+        size = route.max_bytes(service.settings)
+        first = BODIES[name][0](world)
+        bodies: list[tuple[Sent, bytes]] = [
+            (first, wide(size, lambda number: f'"k{number:08}":0', "{}")),
+            (first, wide(size, lambda number: f'"k{number:028}":0', "{}")),
+            (first, wide(size, lambda number: "[]", "[]")),
+            (first, json.dumps(first.body).encode().ljust(size)),
+        ]
+        for sent in LARGEST.get(name, ()):
+            request = sent(world)
+            bodies.append((request, json.dumps(request.body).encode()))
+            request.body = None
+        method, _, template = name.partition(" ")
+        for number in range(len(bodies)):
+            request, content = bodies[number]
+            bodies[number] = (request, b"")
+            assert len(content) <= size, (name, number)
+            path = request.fill(template, world.names)
+            client = service.worker if path.startswith("/v1/worker/") else service.user
+            headers = {**request.headers, "content-type": "application/json"}
+            with measured(service) as cost:
+                status = drained(client, method, path, request.query, content, headers)
+            assert status < 300 if number > 3 else 200 <= status < 500, (name, number, status)
+            if cost.faults:
+                faults[f"{name} {number}"] = (status, cost.faults)
+    assert faults == {}
+
+
+def wide(size: int, item: Callable[[int], str], brackets: str) -> bytes:
+    """Returns a JSON document of nearly so many bytes: an object or array with very many items."""
+    each = len(item(0)) + 1
+    items = ",".join(item(number) for number in range((size - 2) // each))
+    return f"{brackets[0]}{items}{brackets[1]}".encode()
+
+
+@pytest.mark.verify
+def test_a_sweep_of_large_specs_adds_its_jobs_in_short_transactions(
+    service: InProcess, world: World
+) -> None:
+    spec = precise_spec(world).body
+    replicas = {**sweep([0.1], spec), "seeds": [*range(12)]}
+    with measured(service) as cost:
+        begun = service.user.post("/v1/sweeps", json=replicas, timeout=120).json()
+        query: dict[str, str | int] = {"q": f"group:{begun['id']}", "count": "true", "page_size": 1}
+
+        def jobs() -> int:
+            total: int = service.user.get("/v1/jobs", params=query).json()["total"]
+            return total
+
+        eventually(lambda: jobs() == len(replicas["seeds"]), seconds=120)
+    assert cost.transaction <= LONGEST_TRANSACTION
+    assert cost.loop <= LOOP_SECONDS
+    service.user.post(f"/v1/sweeps/{begun['id']}/stop", params={"running": "cancel"})
+
+
+@pytest.mark.verify
+def test_curves_of_a_job_with_very_many_values_do_not_grow_the_service(
+    service: InProcess, world: World
+) -> None:
+    job_id = world.add_import(archive(35_000, values=200))
+    for scope in ("epoch", "step"):
+        with measured(service) as cost:
+            query = {"jobs": job_id, "scope": scope, "points": 1000}
+            assert drained(service.user, "GET", "/v1/metrics", query, None, {}) == 200
+        assert cost.faults == []
+
+
+def test_the_largest_body_of_each_route_is_described(service: InProcess) -> None:
+    with_body = {name for name, route in operations(service) if has_body(route)}
+    assert with_body - {*BODIES} - WAITING == set()
+
+
+@pytest.mark.verify
+def test_an_upload_of_a_gigabyte_takes_no_memory_and_delays_nobody(
+    service: InProcess, world: World
+) -> None:
+    part, parts = os.urandom(2**20), 1024
+    digest = hashlib.sha256()
+    for _ in range(parts):
+        digest.update(part)
+    announced = {"size": parts * len(part), "sha256": digest.hexdigest()}
+    path = f"/v1/uploads/{service.user.post('/v1/uploads', json=announced).json()['id']}"
+    headers = {
+        "upload-offset": "0",
+        "content-type": "application/octet-stream",
+        "content-length": str(announced["size"]),
+    }
+    slowest = 0.0
+    with measured(service) as cost, ThreadPoolExecutor(1) as beside:
+        content = itertools.repeat(part, parts)
+        sending = beside.submit(
+            service.user.patch, path, content=content, headers=headers, timeout=300
+        )
+        while not sending.done():
+            began = time.monotonic()
+            assert service.user.get("/v1/jobs").status_code == 200
+            slowest = max(slowest, time.monotonic() - began)
+            time.sleep(0.01)
+    assert sending.result().status_code == 204
+    assert service.user.delete(path).status_code == 204
+    assert cost.growth <= GROWTH_BYTES
+    assert cost.transaction <= LONGEST_TRANSACTION
+    assert slowest <= ANSWERED_SECONDS
+
+
+@pytest.mark.sample(0)
 def test_no_request_takes_everything(service: InProcess, world: World) -> None:
     faults: dict[str, Any] = {}
     seen: dict[str, int] = {}
-    for name, route in operations(service):
-        has_body = getattr(route, "body_field", None) is not None
+    for name, _ in operations(service):
         if name in WAITING:
             continue
-        assert not has_body or name in BODIES, f"{name}: describe its largest body here"
         for number, sent in enumerate(BODIES.get(name) or QUERIES.get(name) or [small_query]):
             method, _, template = name.partition(" ")
             request = sent(world)
@@ -169,8 +300,8 @@ def drained(
 ) -> int:
     """Reads a whole response and keeps nothing of it."""
     with client.stream(
-        method, path, params=query, content=content, headers=headers, timeout=30
+        method, path, params=query, content=content, headers=headers, timeout=300
     ) as response:
-        for _ in response.iter_raw():
+        for _ in response.iter_bytes():
             pass
         return response.status_code

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import socket
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -11,11 +13,15 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from starlette.datastructures import Headers
 from starlette.requests import Request
 from starlette.responses import Response
+from starlette.types import Scope
 
 from ipulse.stack.redis_server import RedisServer
 from ipulse_service.db import write_turns
+from ipulse_service.http.auth import AuthenticationMiddleware
+from ipulse_service.http.caller import Caller
 from ipulse_service.http.server import accept_queue, lanes
 from tests.service.conditions import eventually
 from tests.service.http.test_metrics import samples
@@ -91,6 +97,26 @@ def test_no_lease_ends_while_the_loop_of_agents_is_blocked(
         eventually(lambda: service.job(attempt.claim["job_id"])["state"] == "queued")
 
 
+def test_no_lease_ends_while_the_token_of_a_heartbeat_is_checked(
+    home: Path, redis_server: RedisServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    check = AuthenticationMiddleware._caller
+
+    async def check_slowly(
+        self: AuthenticationMiddleware, scope: Scope, headers: Headers
+    ) -> Caller:
+        if scope["path"].endswith("/heartbeat"):
+            await asyncio.sleep(3.5)  # longer than a lease
+        return await check(self, scope, headers)
+
+    settings = settings_for(home, redis_server.url, lease_seconds=2.0, heartbeat_seconds=0.5)
+    with InProcess(settings) as service:
+        attempt = service.attempt(service.submit()["id"])
+        monkeypatch.setattr(AuthenticationMiddleware, "_caller", check_slowly)
+        assert attempt.heartbeat().status_code == 200
+        assert service.job(attempt.claim["job_id"])["state"] == "preparing"
+
+
 def test_too_many_submissions_are_refused_for_a_moment(service: Blocked) -> None:
     attempt = service.attempt(service.submit()["id"])
     with ThreadPoolExecutor(20) as users:
@@ -127,14 +153,19 @@ def test_an_agent_does_not_queue_behind_users_that_write() -> None:
         with turns.turn(30) as is_mine:
             assert is_mine
             order.append(name)
+            time.sleep(0.01)  # those that wait do so in the lock
+
+    def waiting() -> int:
+        return sum(frame.f_code.co_name == "turn" for frame in sys._current_frames().values())
 
     with ThreadPoolExecutor(40) as threads, turns.turn(30):
         for number in range(30):
             threads.submit(write, f"user {number}")
-        time.sleep(0.1)
+        eventually(lambda: waiting() == 30)
         threads.submit(write, "agent")
-        time.sleep(0.1)
-    assert order.index("agent") <= 2
+        eventually(lambda: waiting() == 31)
+    # It competes with one user at a time, and a lock has no order: each time it may lose.
+    assert order.index("agent") < 10
     assert len(order) == 31
 
 

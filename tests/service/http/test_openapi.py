@@ -10,7 +10,8 @@ import pytest
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]  # stubs not locked
 
 from ipulse.models import StrictModel
-from ipulse.spec import ExperimentSpec, PoplarProgramSpec, parse_job_spec, parse_spec
+from ipulse.spec import ExperimentSpec, PoplarProgramSpec, ScriptSpec, parse_job_spec, parse_spec
+from ipulse.spec.version_2 import experiment
 from ipulse_service.http.openapi import describe_object_defaults
 from ipulse_service.jobs.events import KINDS
 from tests.service.agents import METRIC
@@ -18,8 +19,17 @@ from tests.service.running import SPEC, InProcess
 
 # Fields that an example omits, since they have defaults.
 OPTIONAL = {
+    "UserInfo": {"subject"},
+    "TokenRequest": {"user"},  # instead of the role
     "ExperimentSpec": {"metadata", "export", "profile"},
     "FinishRequest": {"kind"},
+}
+
+
+# Probes, and what people and programs ask for before they have a token.
+OPEN = {
+    *("/healthz", "/readyz", "/v1/auth", "/v1/auth/login", "/v1/auth/callback"),
+    *("/v1/auth/device", "/v1/auth/device/token"),
 }
 
 
@@ -51,7 +61,7 @@ def without_nulls(value: Any) -> Any:
 
 
 @pytest.mark.parametrize("path", ["/v1/jobs", "/v1/jobs:validate"])
-@pytest.mark.parametrize("model", [ExperimentSpec, PoplarProgramSpec])
+@pytest.mark.parametrize("model", [ExperimentSpec, experiment(), PoplarProgramSpec, ScriptSpec])
 def test_the_body_is_the_spec_of_a_job(
     document: dict[str, Any], path: str, model: type[StrictModel]
 ) -> None:
@@ -67,7 +77,7 @@ def test_the_body_is_the_spec_of_a_job(
     assert {**described, "examples": []} == {**expected, "examples": []}
     assert parts.items() <= schemas.items()
     [example] = described["examples"]
-    assert isinstance(parse_job_spec(example), model)
+    assert isinstance(parse_job_spec(example), (ExperimentSpec, PoplarProgramSpec, ScriptSpec))
 
 
 def test_no_default_is_an_object_and_each_is_described(document: dict[str, Any]) -> None:
@@ -75,7 +85,9 @@ def test_no_default_is_an_object_and_each_is_described(document: dict[str, Any])
     schemas = document["components"]["schemas"]
     for schema in schemas.values():
         for described in schema.get("properties", {}).values():
-            assert not isinstance(described.get("default"), dict)
+            default = described.get("default")
+            for value in default if isinstance(default, list) else [default]:
+                assert not isinstance(value, dict)
     spec = schemas["ExperimentSpec"]["properties"]
     for name, default in (("data", {"kind": "digits"}), ("training", {}), ("metadata", {})):
         assert f"`{json.dumps(default)}`" in spec[name]["description"]
@@ -124,8 +136,9 @@ def test_every_body_and_every_answer_has_an_example_that_is_one(document: dict[s
                 named.add(schema.get("$ref", "").rpartition("/")[2])
     named -= {""}  # files
     schemas = document["components"]["schemas"]
-    for name in named:
+    for name in sorted(named):
         whole = {**schemas[name], "components": document["components"]}
+        assert "examples" in schemas[name], name
         [example] = schemas[name]["examples"]
         Draft202012Validator(whole).validate(example)
         assert set(example) == set(schemas[name]["properties"]) - OPTIONAL.get(name, set())
@@ -155,7 +168,7 @@ def test_every_answer_is_as_described(service: InProcess, document: dict[str, An
     check(document, "post", "/v1/jobs", problem, 422)
 
 
-def test_every_operation_needs_a_token_but_the_two_that_are_open(
+def test_every_operation_needs_a_token_but_those_that_are_open(
     document: dict[str, Any],
 ) -> None:
     is_open = {
@@ -164,22 +177,26 @@ def test_every_operation_needs_a_token_but_the_two_that_are_open(
         for operation in operations.values()
         if not operation.get("security")
     }
-    assert is_open == {"/healthz", "/readyz"}
+    assert is_open == OPEN
 
 
 def test_errors_are_described_as_problem_documents(document: dict[str, Any]) -> None:
     for path, operations in document["paths"].items():
         for method, operation in operations.items():
             errors = {s: r for s, r in operation["responses"].items() if s[0] in "45"}
-            needs_token = path not in ("/healthz", "/readyz")
+            needs_token = path not in OPEN
             assert {"400", "500", "503", "4XX"} <= set(errors)
             assert ({"401", "403", "429"} <= set(errors)) is needs_token
             for response in errors.values():
                 if method == "head":
                     assert "content" not in response
                     continue
-                [(media_type, content)] = response["content"].items()
-                assert media_type == "application/problem+json"
+                content = response["content"]["application/problem+json"]
+                # RFC 6749, section 5.2, has a form of its own for refused grants.
+                is_grant = (
+                    path == "/v1/auth/device/token" and "application/json" in response["content"]
+                )
+                assert len(response["content"]) == 1 + is_grant
                 assert content["schema"] == {"$ref": "#/components/schemas/ProblemDocument"}
     assert "HTTPValidationError" not in document["components"]["schemas"]
 

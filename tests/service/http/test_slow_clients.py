@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from ipulse.stack.redis_server import RedisServer
-from ipulse_service.http.server import places
+from ipulse_service.http.server import lanes
 from ipulse_service.http.server import uvicorn_protocol as http
 from tests.service.conditions import eventually
 from tests.service.running import SPEC, InProcess, settings_for
@@ -131,8 +131,8 @@ def dripping(service: InProcess, clients: int) -> Iterator[list[socket.socket]]:
 
 
 def test_slow_bodies_do_not_delay_the_submissions_of_others(service: InProcess) -> None:
-    with dripping(service, 2 * places.SUBMISSIONS_AT_ONCE):
-        for _ in range(2 * places.SUBMISSIONS_AT_ONCE):
+    with dripping(service, 2 * lanes.SUBMISSIONS_AT_ONCE):
+        for _ in range(2 * lanes.SUBMISSIONS_AT_ONCE):
             assert service.user.post("/v1/jobs", json=SPEC, timeout=10).status_code == 202
 
 
@@ -147,7 +147,7 @@ def test_slow_bodies_are_not_counted_as_submissions_in_progress(
 def test_a_body_that_takes_too_long_is_refused_however_steadily_it_comes(
     service: InProcess, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(places, "BODY_SECONDS", 0.5)
+    monkeypatch.setattr(lanes, "BODY_SECONDS", 0.5)
     with dripping(service, 1) as (connection,):
         head, _, body = everything(connection).decode().partition("\r\n\r\n")
     assert head.startswith("HTTP/1.1 408 ")

@@ -29,6 +29,7 @@ from ipulse_core.states import (
     TERMINAL,
     TRANSITIONS,
     JobState,
+    Reason,
 )
 from ipulse_service.db import migrations, tables
 from ipulse_service.db.engine import Database, Transaction
@@ -47,6 +48,7 @@ from ipulse_service.jobs import (
 from ipulse_service.jobs.job import JobRow
 from ipulse_service.jobs.queue import claims
 from ipulse_service.jobs.scheduling_options import SchedulingOptions
+from ipulse_service.quotas import usage
 from ipulse_service.settings import Settings
 from tests.service.running import SPEC
 
@@ -155,6 +157,24 @@ class LifeOfJobs(RuleBasedStateMachine):
         with self.database.read() as transaction:
             for job_id in self.jobs:
                 self.check(transaction, store.get(transaction, job_id))
+            self.check_usage(transaction)
+
+    def check_usage(self, transaction: Transaction) -> None:
+        """The counted device time is that of the attempts which have ended."""
+        expected: dict[str, list[int]] = {}
+        for job_id in self.jobs:
+            for each in leases.of_job(transaction, store.get(transaction, job_id).pk):
+                if each.finished_at is not None:
+                    outcome = usage.outcome_of(Reason(each.reason))
+                    total = expected.setdefault(outcome, [0, 0])
+                    total[0] += each.finished_at - each.started_at
+                    total[1] += 1
+        counted = {
+            each.outcome: [each.device_ms, each.attempts]
+            for each in usage.read(transaction)
+            if each.attempts
+        }
+        assert counted == expected
 
     def check(self, transaction: Transaction, job: JobRow) -> None:
         page = events.page(transaction, job.pk, job.last_seq, 0, 10_000)

@@ -23,6 +23,17 @@ SPEC: dict[str, Any] = {
     "training": {"epochs": 30},
     "device": {"kind": "cpu"},
 }
+BRIEF_SPEC: dict[str, Any] = {
+    "version": 2,
+    "name": "digits",
+    "seed": 1,
+    "network": {
+        "layers": [
+            {"neurons": 128, "neuron": {"second_threshold": 0.5}},
+            {"neurons": 128, "neuron": {"second_threshold": 0.5}},
+        ]
+    },
+}
 METRIC = {
     "epoch": 3,
     "epochs": 30,

@@ -91,6 +91,8 @@ def _xs(job: JobRow, points: CurvePoints, axis: Axis) -> list[float]:
             return points.trained.tolist()
         case "wall_time":
             return [calendar.shown(time) / 1000 for time in points.times]
+        case "share":
+            return [epoch / points.planned for epoch in points.epochs]
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from typing import Any, Literal
 from pydantic_core import from_json
 from sqlalchemy import Integer, bindparam, select
 
+from ipulse_core.events import metric_scope
 from ipulse_service.db.engine import Transaction
 from ipulse_service.db.tables import events
 from ipulse_service.jobs.job import JobRow
@@ -130,6 +131,7 @@ class CurvePoints:
         self.columns: dict[str, Column] = {}
         self.sparse: set[str] = set()  # names that some points lack
         self.starts: list[int] = []  # index of the first point of each attempt
+        self.planned = 1.0  # epochs of the whole training
         self._scope = scope
         self._stride = 1  # how many points of the job one point has
         self._in_last = 0  # how many the last one has
@@ -179,9 +181,7 @@ class CurvePoints:
                 if body["phase"] == "run":
                     self._ran.setdefault(attempt, time)
                 continue
-            # Version 0.1 stored no scope; only epochs had test metrics.
-            scope = body.get("scope") or ("epoch" if "test_loss" in body["values"] else "step")
-            if scope == self._scope:
+            if metric_scope(body) == self._scope:
                 self._add(time, attempt, body)
 
     def _add(self, time: int, attempt: int | None, body: dict[str, Any]) -> None:
@@ -194,6 +194,7 @@ class CurvePoints:
             self.starts.append(len(steps))
             self._in_last = self._stride  # its points are united with none of the one before
         is_epoch = self._scope == "epoch"
+        self.planned = body["epochs"]
         values = body["values"]
         if len(self.columns.keys() | values.keys()) > MAX_NAMES:
             values = self._known(values)

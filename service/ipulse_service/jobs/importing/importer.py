@@ -36,17 +36,14 @@ class JobExists(Conflict):
 
 
 class JobImporter:
-    """Imports jobs into a database and a store."""
+    """Imports jobs into a database and a store, for the caller of the database's transactions."""
 
-    def __init__(
-        self, database: Database, blobs: Store, reader: DocumentReader, scratch: Path
-    ) -> None:
-        self._database = database
+    def __init__(self, blobs: Store, reader: DocumentReader, scratch: Path) -> None:
         self._blobs = blobs
         self._reader = reader
         self._scratch = scratch
 
-    def run(self, caller: str, upload: UploadRow) -> tuple[JobRow, bool]:
+    def run(self, database: Database, caller: str, upload: UploadRow) -> tuple[JobRow, bool]:
         """Returns the job of an uploaded archive, and whether it is new.
 
         Raises InvalidInput with every problem of the archive, JobExists and Unavailable.
@@ -57,7 +54,7 @@ class JobImporter:
             tempfile.TemporaryFile(dir=self._scratch) as lines,
         ):
             content = self._read(path, lines)
-            with self._database.read() as transaction:
+            with database.read() as transaction:
                 former = _imported(transaction, content["job"]["id"], upload.sha256)
             if former is not None:
                 return former, False
@@ -71,13 +68,13 @@ class JobImporter:
             staged: int | None = None
             try:
                 for file, each in zip(files, content["files"], strict=True):
-                    kept.append(self._keep(caller, path, file, each["offset"]))
+                    kept.append(self._keep(database, caller, path, file, each["offset"]))
                 lines.seek(0)
-                staged = rows.begin(self._database, job)
-                rows.fill(self._database, staged, job, content["attempts"], _bounded(lines))
-                return self._show(staged, job, kept)
+                staged = rows.begin(database, job)
+                rows.fill(database, staged, job, content["attempts"], _bounded(lines))
+                return self._show(database, staged, job, kept)
             except BaseException:
-                self._undo(staged, kept)
+                self._undo(database, staged, kept)
                 raise
 
     def _read(self, path: Path, lines: IO[bytes]) -> dict[str, Any]:
@@ -87,7 +84,9 @@ class JobImporter:
             problem = Problem("", "invalid_archive", error.detail)
             raise InvalidInput([problem], "the archive is not valid") from error
 
-    def _keep(self, caller: str, path: Path, described: ListedFile, offset: int) -> UploadRow:
+    def _keep(
+        self, database: Database, caller: str, path: Path, described: ListedFile, offset: int
+    ) -> UploadRow:
         """Stores a file of the archive. Its upload keeps it until the job's row refers to it."""
         file = self._blobs.receive()
         try:
@@ -98,33 +97,33 @@ class JobImporter:
             if file.sha256 != described.sha256:
                 raise Unavailable(f"{described.name} of the archive changed while it was read")
             file.sync()
-            with stored.keeping(self._database, self._blobs, file) as transaction:
+            with stored.keeping(database, self._blobs, file) as transaction:
                 return uploads.add_complete(transaction, caller, PURPOSE, file.size, file.sha256)
         finally:
             file.close()
 
     def _show(
-        self, staged: int, job: ImportedJob, kept: Sequence[UploadRow]
+        self, database: Database, staged: int, job: ImportedJob, kept: Sequence[UploadRow]
     ) -> tuple[JobRow, bool]:
-        with self._database.write() as transaction:
+        with database.write() as transaction:
             transaction.lock(f"import/{job.fields['id']}")
             former = _imported(transaction, job.fields["id"], job.archive_sha256)
             row = former or rows.show(transaction, staged, job)
             for each in kept:
                 uploads.remove(transaction, each.id)
         if former is not None:  # another request was faster
-            deletion.try_purge(self._database, staged)
+            deletion.try_purge(database, staged)
         return row, former is None
 
-    def _undo(self, staged: int | None, kept: Sequence[UploadRow]) -> None:
+    def _undo(self, database: Database, staged: int | None, kept: Sequence[UploadRow]) -> None:
         with suppress(Unavailable):  # housekeeping does it later
             if staged is not None:
-                deletion.try_purge(self._database, staged)
-            with self._database.write() as transaction:
+                deletion.try_purge(database, staged)
+            with database.write() as transaction:
                 for each in kept:
                     uploads.remove(transaction, each.id)
             for each in kept:
-                stored.forget(self._database, self._blobs, each.sha256)
+                stored.forget(database, self._blobs, each.sha256)
 
 
 def _bounded(lines: IO[bytes]) -> Iterator[bytes]:
@@ -138,7 +137,7 @@ def _imported(transaction: Transaction, job_id: str, sha256: str) -> JobRow | No
         job = store.peek(transaction, job_id)
     except NotFound:
         return None
-    if job.imported_sha256 != sha256:
+    if job.imported_sha256 != sha256 or not transaction.access.sees(job.project):
         raise JobExists(
             f"the service has a job {job_id}, which is not from this archive: delete it first"
         )

@@ -78,7 +78,7 @@ def fill(
     for batch in _batches(lines):
         rows = [{**each, "job_pk": pk, "time": stored(each["time"])} for each in batch]
         with database.write() as transaction:
-            events.insert_rows(transaction, rows)
+            events.insert_rows(transaction, rows, are_new=False)
             _renew(transaction, pk)
 
 
@@ -114,7 +114,9 @@ def show(transaction: Transaction, pk: int, job: ImportedJob) -> JobRow:
         **(_start_columns(ArchivedStart.model_validate(start)) if start else {}),
     }
     change = update(jobs).where(jobs.c.pk == pk).values(values).returning(*COLUMNS)
-    return JobRow.of(transaction.connection.execute(change).one())
+    shown = JobRow.of(transaction.connection.execute(change).one())
+    transaction.audit("job.import", shown.id, shown.project, f"sha256:{job.archive_sha256}")
+    return shown
 
 
 def _columns(
@@ -149,6 +151,7 @@ def _columns(
         "version": fields["version"],
         "finish_by": None if finish_by is None else stored(finish_by),
         "imported_sha256": job.archive_sha256,
+        **transaction.access.ownership(),
     }
 
 

@@ -52,6 +52,7 @@ def data_set_reference(_now: int = 0) -> Expression:
         select(reference)
         .join(dataset_versions, dataset_versions.c.dataset_pk == datasets.c.pk)
         .where(dataset_versions.c.sha256 == jobs.c.dataset_sha256)
+        .where(datasets.c.project == jobs.c.project)
         .order_by(dataset_versions.c.pk.desc())
         .limit(1)
         .correlate(jobs)
@@ -90,6 +91,9 @@ _ALL = (
     JobField("device", "text", "kind of device", _column("device")),
     JobField("name", "text", "name of the job", _column("name")),
     JobField("id", "id", "id, or its beginning", _column("id")),
+    JobField("project", "text", "project", _column("project")),
+    JobField("owner", "text", "who may change it", _column("owner")),
+    JobField("created_by", "text", "who submitted it", _column("created_by")),
     JobField("tag", "tags", "a tag", _column("tags")),
     JobField("group", "text", "group of jobs", _column("group_name")),
     JobField("sweep", "id", "id of a sweep, or its beginning", _column("group_name")),

@@ -63,8 +63,12 @@ class JobFilter:
         return replace(self, labels=(), fields=(), query=None)
 
     def clauses(self, transaction: Transaction) -> list[ColumnElement[bool]]:
-        """Returns SQL clauses for all conditions. Raises InvalidQuery."""
-        return [*self.indexed_clauses(), *self.other_clauses(transaction)]
+        """Returns SQL clauses for all conditions, and that the caller may read the job.
+
+        Raises InvalidQuery.
+        """
+        visible = transaction.access.where(jobs)
+        return [visible, *self.indexed_clauses(), *self.other_clauses(transaction)]
 
     def indexed_clauses(self) -> Iterator[ColumnElement[bool]]:
         """Yields SQL clauses for which there is an index."""

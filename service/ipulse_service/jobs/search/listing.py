@@ -24,7 +24,7 @@ def page(
     of at most EXAMINED jobs, so that it may be short.
     """
     query = _newest(wanted.only_indexed(), before is not None)
-    query = query.where(*wanted.other_clauses(transaction))
+    query = query.where(transaction.access.where(jobs), *wanted.other_clauses(transaction))
     end = None
     if wanted.looks_inside:
         end = _end_of_examined(transaction, before, wanted)
@@ -50,5 +50,6 @@ def _newest(indexed: JobFilter, goes_on: bool) -> Select[Any]:
 def _end_of_examined(transaction: Transaction, before: int | None, wanted: JobFilter) -> int | None:
     """Returns the newest job that a page may not examine, None if it may examine all."""
     query = _newest(wanted.only_indexed(), before is not None).offset(EXAMINED)
+    query = query.where(transaction.access.where(jobs))
     found = transaction.connection.execute(query, {"at_most": 1, "before": before}).first()
     return None if found is None else int(found.pk)

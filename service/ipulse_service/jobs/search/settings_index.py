@@ -9,6 +9,7 @@ from typing import Any
 from sqlalchemy import insert
 
 from ipulse_core import strict_json
+from ipulse_core.spec.upgrade import without_names
 from ipulse_service.db.engine import Transaction
 from ipulse_service.db.tables import job_settings
 from ipulse_service.jobs.search import name_ids
@@ -29,7 +30,7 @@ def flat_settings(spec: Mapping[str, Any]) -> dict[str, Any]:
     A long list of numbers, or a long text, is represented by its length and digest.
     """
     settings: dict[str, Any] = {}
-    for key, value in spec.items():
+    for key, value in without_names(dict(spec)).items():
         if key not in _LEFT_OUT:
             for name, leaf in _leaves(value, key):
                 if len(name) <= MAX_NAME and len(settings) < MAX_SETTINGS:
@@ -52,8 +53,7 @@ def add(transaction: Transaction, job_pk: int, settings: Mapping[str, dict[str, 
     """Stores the settings of a new job, which `rows_of` returned."""
     ids = name_ids.ensure(transaction, name_ids.SETTING, settings)
     rows = [{"job_pk": job_pk, "name_id": ids[name], **row} for name, row in settings.items()]
-    if rows:
-        transaction.connection.execute(_INSERT, rows)
+    transaction.insert_last(_INSERT, rows)
 
 
 def _leaves(value: Any, name: str) -> Iterator[tuple[str, Any]]:

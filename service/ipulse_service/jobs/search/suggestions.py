@@ -125,7 +125,8 @@ def _values(
     elif isinstance(column, MetricColumn) and column.id is not None:
         figure = job_metrics.c[column.statistic]
         query = _of_shown_jobs(
-            select(func.min(figure), func.max(figure)).where(job_metrics.c.name_id == column.id)
+            transaction,
+            select(func.min(figure), func.max(figure)).where(job_metrics.c.name_id == column.id),
         )
         for bound, about in zip(
             transaction.connection.execute(query).one(), ("smallest", "largest"), strict=True
@@ -183,19 +184,21 @@ def _counts(
 ) -> list[tuple[str, int]]:
     """Returns the most frequent values and how often they occur in jobs that are shown."""
     number = func.count()
-    query = _of_shown_jobs(select(value, number).where(*conditions).group_by(value))
+    query = _of_shown_jobs(transaction, select(value, number).where(*conditions).group_by(value))
     query = query.order_by(number.desc(), value).limit(10 * MOST)
     return [(text, count) for text, count in transaction.connection.execute(query)]
 
 
-def _of_shown_jobs(query: Select[*tuple[Any, ...]]) -> Select[*tuple[Any, ...]]:
-    """Leaves out the rows of jobs that are imported or deleted at this moment."""
+def _of_shown_jobs(
+    transaction: Transaction, query: Select[*tuple[Any, ...]]
+) -> Select[*tuple[Any, ...]]:
+    """Leaves out the rows of jobs that the caller may not read, or that are imported or deleted."""
     tables = query.get_final_froms()
     if not tables:  # the value is a subquery for each job
         query = query.select_from(jobs)
     elif tables[0] is not jobs:
         query = query.join(jobs, jobs.c.pk == tables[0].c.job_pk)
-    return query.where(jobs.c.state.not_in(HIDDEN))
+    return query.where(jobs.c.state.not_in(HIDDEN), transaction.access.where(jobs))
 
 
 def _value(text: str, number: int | None, about: str) -> Suggestion:

@@ -12,6 +12,7 @@ from typing import Literal
 from ipulse_core import strict_json
 from ipulse_core.limits import CONTROL, MAX_KEY
 from ipulse_core.metric_names import smaller_is_better
+from ipulse_core.registry.layer_paths import newer, older
 from ipulse_service.db.engine import Transaction
 from ipulse_service.jobs.search import name_ids
 from ipulse_service.jobs.search.fields import FIELDS, JobField
@@ -33,6 +34,7 @@ _KEY = re.compile(f"[^{CONTROL}]{{1,{MAX_KEY}}}")
 _IN_QUOTES = re.compile(QUOTED, re.DOTALL)
 _SETTING = "spec."
 _INDEX = re.compile(r"\[(\d+)\]")
+_ITEM = re.compile(r"\.(\d+)(?=\.|$)")
 _LISTED = 8  # names in a message
 
 
@@ -66,11 +68,11 @@ Column = JobField | MetricColumn | SettingColumn | LabelColumn
 
 
 class Vocabulary:
-    """The names that occur in the jobs of the service, read in one transaction."""
+    """The names that occur in the jobs that a caller may read, read in one transaction."""
 
     def __init__(self, transaction: Transaction) -> None:
-        self.settings = name_ids.read(transaction, name_ids.SETTING)
-        self.metrics = name_ids.read(transaction, name_ids.METRIC)
+        self.settings = name_ids.read_visible(transaction, name_ids.SETTING)
+        self.metrics = name_ids.read_visible(transaction, name_ids.METRIC)
 
     @cached_property
     def by_suffix(self) -> dict[str, list[str]]:
@@ -92,9 +94,7 @@ class Vocabulary:
         if found is not None:
             return found
         suffix = name.removeprefix(_SETTING)
-        settings = self.by_suffix.get(suffix, [])
-        if suffix in self.settings:
-            settings = [suffix]
+        settings = self._settings_named(suffix)
         if len(settings) == 1:
             return SettingColumn(settings[0], self.settings[settings[0]])
         if settings:
@@ -105,14 +105,39 @@ class Vocabulary:
             return None
         raise self._unknown(named, name, pointer)
 
+    def _settings_named(self, name: str) -> list[str]:
+        """Returns the full names of the settings that a name of either version of a spec means."""
+        for older_name in (name, *map(".".join, older(name.split(".")))):
+            if older_name in self.settings:
+                return [older_name]
+            if older_name in self.by_suffix:
+                return self.by_suffix[older_name]
+        return self._newer.get(name, [])
+
+    @cached_property
+    def _newer(self) -> dict[str, list[str]]:
+        """The full names of settings by each of the ends of their paths in version 2."""
+        names: dict[str, list[str]] = defaultdict(list)
+        for name in sorted(self.settings):
+            parts = newer(name.split("."))
+            for begin in range(len(parts)):
+                names[".".join(parts[begin:])].append(name)
+        return names
+
     def label(self, name: str) -> str:
-        """Returns the shortest end of a setting's name that no other name has."""
-        parts = name.split(".")
+        """Returns the shortest end of a setting's path in version 2 that no other setting has.
+
+        It begins with a name, such as layers[0].neuron.decay. Settings that are one field in
+        version 2, as `delay` and `delays` are, have their paths of version 1.
+        """
+        parts = newer(name.split("."))
         for begin in range(len(parts) - 1, 0, -1):
             suffix = ".".join(parts[begin:])
-            if len(self.by_suffix[suffix]) == 1 and self._field_or_metric(suffix) is None:
-                return suffix
-        return name
+            is_only = len(self._newer[suffix]) == 1 and self.by_suffix.get(suffix, [name]) == [name]
+            if not parts[begin].isdigit() and is_only and self._field_or_metric(suffix) is None:
+                return _ITEM.sub(r"[\1]", suffix)
+        path = ".".join(parts)
+        return _ITEM.sub(r"[\1]", path if len(self._newer[path]) == 1 else name)
 
     def _field_or_metric(self, name: str) -> Column | None:
         if name in FIELDS:

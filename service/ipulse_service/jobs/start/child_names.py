@@ -26,6 +26,7 @@ def next_name(transaction: Transaction, parent: str, name: str) -> str | None:
     base = base[: _LONGEST - 10]
     transaction.lock(f"child-name/{base}")
     query = select(jobs.c.name).where(jobs.c.name.startswith(f"{base}+", autoescape=True))
+    query = query.where(transaction.access.where(jobs))
     taken = [1]
     for found in transaction.connection.execute(query).scalars():
         match = _NUMBER.fullmatch(found[len(base) :])

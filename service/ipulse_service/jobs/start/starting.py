@@ -30,6 +30,7 @@ _FREE = (
     "/name",
     "/metadata",
     "/device/where",
+    "/device/pool",
     "/export",
     "/profile",
     "/training/epochs",

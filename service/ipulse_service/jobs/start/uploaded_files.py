@@ -1,4 +1,4 @@
-"""The uploaded file that a job starts from: weights, or the source package of a program."""
+"""The uploaded file that a job starts from: weights, or a source package."""
 
 from __future__ import annotations
 
@@ -7,10 +7,7 @@ from typing import NamedTuple
 
 from sqlalchemy import select
 
-from ipulse.spec import (
-    AnySpec,
-    PoplarProgramSpec,
-)
+from ipulse.spec import AnySpec, CodeSpec
 from ipulse_core.errors import InvalidInput, Problem
 from ipulse_core.source_package import PREFIX
 from ipulse_service.datasets import uploads
@@ -20,11 +17,11 @@ from ipulse_service.jobs.start.start_file import FileMode, StartFile
 
 
 def uploaded(transaction: Transaction, spec: AnySpec) -> StartFile | None:
-    """Returns the uploaded file that a spec names: initial weights, or a program's package.
+    """Returns the uploaded file that a spec names: initial weights, or a source package.
 
     Returns None if it names none. Raises InvalidInput where there is no such upload.
     """
-    if isinstance(spec, PoplarProgramSpec):
+    if isinstance(spec, CodeSpec):
         return _upload(transaction, _PACKAGE, spec.package.removeprefix(PREFIX))
     initial = spec.network.initial
     if initial is None or initial.upload is None:
@@ -79,6 +76,7 @@ def _upload(transaction: Transaction, kind: _Uploaded, sha256: str) -> StartFile
             epoch=None,
         )
     query = select(jobs.c.start_from).where(jobs.c.start_sha256 == sha256)
+    query = query.where(transaction.access.where(jobs))
     for text in transaction.connection.execute(query).scalars():
         file = StartFile(**json.loads(text))
         if not file.job and file.mode == kind.mode:

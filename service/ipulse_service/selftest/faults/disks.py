@@ -30,7 +30,7 @@ def fill_worker_disk(testbed: Testbed, random: Random) -> Iterator[FaultOutcome]
     path = testbed.home / SMALL_WORK
     variables = {"IPULSE_WORK_DIR": str(path), "IPULSE_LEAST_FREE_BYTES": "1"}
     client = Connection(testbed.stack.url, token_file=testbed.stack.token_path)
-    with client, testbed.more_agent(SMALL_WORK, variables) as pid:
+    with client, testbed.more_agent(SMALL_WORK, variables):
         at = milliseconds()
         testbed.disks.fill(path, LEFT_BYTES)
         try:
@@ -39,7 +39,7 @@ def fill_worker_disk(testbed: Testbed, random: Random) -> Iterator[FaultOutcome]
         finally:
             testbed.disks.free(path)
         _within(lambda: not _faults(client), "the agent did not recover")
-        ends = f"-{pid}"
+        ends = f"-{SMALL_WORK}"
         _within(
             lambda: any(held.agent.endswith(ends) for held in testbed.records.held()),
             "the agent takes no job",

@@ -12,6 +12,8 @@ from random import Random
 
 import httpx
 
+from ipulse.agent_tokens import token_of
+from ipulse.key_file import key_in
 from ipulse.stack.managed_process import ManagedProcess
 from ipulse.stack.program_log import ProgramLog
 from ipulse_core import messages
@@ -66,9 +68,11 @@ def _race(testbed: Testbed, urls: list[str]) -> list[dict[str, str]]:
         return []
 
     def claim(number: int) -> dict[str, str] | None:
-        body = {"job_id": queued[-1], "agent": f"rival-{number}", "device_kinds": ["cpu"]}
-        response = _ask(testbed, urls[number % 2], "/v1/worker/claims", body)
-        return response.json() if response.status_code == 200 else None
+        agent = f"rival-{number}"
+        body = {"job_id": queued[-1], "agent": agent, "device_kinds": ["cpu"]}
+        response = _ask(testbed, urls[number % 2], "/v1/worker/claims", agent, body)
+        won = response.status_code == 200
+        return {**response.json(), "agent": agent} if won else None
 
     with ThreadPoolExecutor(max_workers=4) as threads:
         winners = [one for one in threads.map(claim, range(4)) if one]
@@ -82,7 +86,7 @@ def _check_refused(testbed: Testbed, urls: list[str], claim: dict[str, str]) -> 
     path = f"/v1/worker/attempts/{claim['attempt_id']}/finish"
     body = {"reason": "completed", "message": "", "summary": {}}
     for url in urls:
-        status = _ask(testbed, url, path, body, claim["fence"]).status_code
+        status = _ask(testbed, url, path, claim["agent"], body, claim["fence"]).status_code
         if status != httpx.codes.CONFLICT:
             raise PromiseBroken(
                 f"a request of {claim['attempt_id']} after its lease was answered {status}"
@@ -90,10 +94,15 @@ def _check_refused(testbed: Testbed, urls: list[str], claim: dict[str, str]) -> 
 
 
 def _ask(
-    testbed: Testbed, url: str, path: str, body: Mapping[str, object], fence: str = ""
+    testbed: Testbed,
+    url: str,
+    path: str,
+    agent: str,
+    body: Mapping[str, object],
+    fence: str = "",
 ) -> httpx.Response:
-    token = (testbed.home / "worker-token").read_text().strip()
-    headers = messages.agent_headers(token)
+    key = key_in(testbed.home / "agent-key")
+    headers = messages.agent_headers(token_of(key, agent))
     if fence:
         headers[messages.FENCE_HEADER] = fence
     return httpx.post(url + path, json=body, headers=headers, timeout=30.0, trust_env=False)

@@ -81,8 +81,8 @@ def test_texts_are_never_taken_for_html() -> None:
 def test_what_the_files_name_is_there() -> None:
     named = set()
     for path in OWN:
-        text = path.read_text("utf-8").replace("{{root}}", FILES_ROOT)
-        named |= set(re.findall(r'(?:href|src)="(/web/[^"#]+)"', text))
+        text = path.read_text("utf-8").replace("{{up}}", "").replace("{{root}}", FILES_ROOT[1:])
+        named |= {f"/{link}" for link in re.findall(r'(?:href|src)="/?(web/[^"#]+)"', text)}
         folder = f"{FILES_ROOT}/static/{path.parent.relative_to(STATIC).as_posix()}"
         for name in re.findall(r'(?:from |import |import\()"(\.[^"]+)"', text):
             named.add(posixpath.normpath(f"{folder}/{name}"))
@@ -96,12 +96,13 @@ def test_a_browser_keeps_the_files_of_one_version(service: InProcess) -> None:
         assert page.headers["cache-control"] == "no-cache"
         scripts = re.findall(r'src="([^"]+)"', page.text)
         assert scripts
-        for script in scripts:
+        for script in (urljoin("/jobs", script) for script in scripts):
             answer = nobody.get(script)
             assert "immutable" in answer.headers["cache-control"]
             assert answer.content == FILES[script].content
         assert (
-            nobody.get(scripts[0].replace(FILES_ROOT, "/web/0123456789abcdef")).status_code == 401
+            nobody.get(f"/{scripts[0]}".replace(FILES_ROOT, "/web/0123456789abcdef")).status_code
+            == 401
         )
 
 
@@ -144,14 +145,16 @@ def test_a_browser_at_an_unknown_address_gets_the_page_and_a_program_the_problem
         for path in ("/nonsense", "/jobs/a/b/c", "/datasets/a/b/c?x=1"):
             for headers in (of_browser, {**of_browser, **LINK}):
                 answer = nobody.get(path, headers=headers)
-                assert (answer.status_code, answer.content) == (404, FILES["/"].content), path
+                assert (answer.status_code, answer.text.count("<ip-shell>")) == (404, 1), path
+                [script] = re.findall(r'src="([^"]+main.js)"', answer.text)
+                assert urljoin(path, script) in FILES
                 assert answer.headers["content-security-policy"]
             assert nobody.get(path).status_code == 401
             assert service.user.get(path).json()["code"] == "not_found"
         unknown = service.user.get("/jobs%0A")  # Starlette's routes ignore the line break
         assert "/app/gone.js" in unknown.text
         moved = nobody.get("/jobs/?q=state:failed", headers=of_browser)
-        assert (moved.status_code, moved.headers["location"]) == (308, "/jobs?q=state:failed")
+        assert (moved.status_code, moved.headers["location"]) == (308, "../jobs?q=state:failed")
         # Addresses with a route, and those of the API, have their own answers.
         for path in ("/v1/jobs", "/v1/nonsense", "/web/nonsense", "/metrics"):
             answer = nobody.get(path, headers=of_browser)
@@ -166,7 +169,8 @@ def test_a_browser_at_an_unknown_address_gets_the_page_and_a_program_the_problem
 def test_a_view_names_the_modules_that_it_loads(service: InProcess, path: str) -> None:
     with service.client() as client:
         text = client.get(path).text
-        named = re.findall(r'<link rel="modulepreload" href="([^"]+)">', text)
+        links = re.findall(r'<link rel="modulepreload" href="([^"]+)">', text)
+        named = [urljoin(path, link) for link in links]
         assert len(named) == len(set(named)) > 20
         modules = {name: client.get(name).raise_for_status().text for name in named}
     needed = {

@@ -75,6 +75,7 @@ def test_each_axis(service: InProcess) -> None:
     assert xs("step") == [1, 4]
     assert xs("samples") == [8, 32]
     assert xs("epoch") == [0.5, 2.0]
+    assert xs("share") == [0.1, 0.4]
     first, second = xs("training_time")
     assert 0 <= first <= second < 600
     walls = xs("wall_time")
@@ -106,6 +107,12 @@ def test_no_peak_is_lost_and_a_zoom_is_exact(service: InProcess) -> None:
     assert zoomed["x"] == list(range(1230, 1241))
     assert zoomed["last"] == values[1229:1240]
     assert job["x_range"] == [1, 3000]
+    [short] = get(service, job_id, **{**query, "from": 1230, "to": 1240}, compact="true")[0][
+        "series"
+    ]
+    assert short == {**zoomed, "min": None, "max": None, "n": None}
+    [merged] = get(service, job_id, **query, points=100, compact="true")[0]["series"]
+    assert merged == loss
 
 
 @pytest.mark.parametrize("at_once", [500, 3000])
@@ -213,7 +220,7 @@ def test_several_jobs_keep_their_order_and_share_an_etag(service: InProcess) -> 
         ({"jobs": ","}, 400, "/query/jobs"),
         ({"jobs": "job_" + "0" * 24}, 404, None),
         ({"jobs": "\x00"}, 404, None),
-        ({"jobs": ",".join(f"job_{n:024x}" for n in range(101))}, 400, "/query/jobs"),
+        ({"jobs": ",".join(f"job_{n:024x}" for n in range(201))}, 400, "/query/jobs"),
         ({"jobs": ",".join(f"job_{n:024x}" for n in range(50)), "points": 9000}, 400, None),
         ({"jobs": "a", "scope": "batch"}, 400, "/query/scope"),
         ({"jobs": "a", "x": "hours"}, 400, "/query/x"),

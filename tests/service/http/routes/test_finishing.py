@@ -103,7 +103,7 @@ def test_a_pause_takes_the_order_back(service: InProcess) -> None:
 
 
 def test_an_agent_of_an_older_protocol_is_not_asked(service: InProcess) -> None:
-    with service.client(service.settings.worker_token_file) as old:
+    with service.agents() as old:
         old.headers[messages.PROTOCOL_HEADER] = "6"
         service.worker, current = old, service.worker
         try:

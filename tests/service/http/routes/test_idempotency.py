@@ -81,7 +81,7 @@ class TestIdempotencyKey:
         monkeypatch.setattr(idempotency, "WAIT_SECONDS", 0.05)
         headers = {"idempotency-key": "slow"}
         with service.database.key_locks.acquire(
-            "idempotency/user/slow", 0.0
+            "idempotency/owner/slow", 0.0
         ):  # as if one were under way
             response = service.user.post("/v1/jobs", json=SPEC, headers=headers)
             assert check_problem(response, 409)["code"] == "idempotency_key_in_use"

@@ -90,12 +90,12 @@ def test_an_import_that_ends_with_its_service_shows_nothing(
     content = archive(5_000, job_id)
     stored, insert_rows = 0, events.insert_rows
 
-    def insert(transaction: Transaction, rows: list[dict[str, Any]]) -> None:
+    def insert(transaction: Transaction, rows: list[dict[str, Any]], are_new: bool) -> None:
         nonlocal stored
         if stored > 3_000:
             raise RuntimeError("the service ends here")
         stored += len(rows)
-        insert_rows(transaction, rows)
+        insert_rows(transaction, rows, are_new)
 
     with monkeypatch.context() as patch:
         patch.setattr(deletion, "try_purge", lambda *_: None)  # it is killed

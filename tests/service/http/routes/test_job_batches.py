@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import secrets
 from typing import Any
 
 import pytest
-from sqlalchemy import insert, select
+from sqlalchemy import insert, select, update
 
 from ipulse_service.db import tables
 from ipulse_service.http.routes.jobs import job_batches
 from ipulse_service.jobs import batches
+from tests.service.conditions import eventually
 from tests.service.http.routes.test_queue import claim
 from tests.service.http.routes.test_scheduling import submit
 from tests.service.http.routes.test_submission import check_problem
@@ -60,6 +62,72 @@ def test_all_queued_jobs_are_cancelled_and_deleted(alone: InProcess) -> None:
     done = change(alone, "delete", all=True)
     assert (done["changed"], done["unchanged"]) == (MANY, 1)
     assert [job["id"] for job in alone.user.get("/v1/jobs").json()["jobs"]] == [later]
+
+
+def in_all_states(service: InProcess) -> str:
+    """Makes a job in each state that requests can bring it to; returns the query for them."""
+    group = f"g{secrets.token_hex(6)}"
+
+    def made(**query: str) -> str:
+        response = service.user.post("/v1/jobs", json=SPEC, params={"group": group, **query})
+        assert response.status_code == 202, response.text
+        return str(response.json()["id"])
+
+    def act(job_id: str, *verbs: str) -> None:
+        for verb in verbs:
+            assert service.user.post(f"/v1/jobs/{job_id}/{verb}").status_code == 200
+
+    for verbs in ((), ("cancel",), ("pause",), ("finish",)):
+        act(service.attempt(made()).claim["job_id"], *verbs)
+    service.attempt(made()).finish("diverged")
+    imported = service.attempt(made())
+    imported.finish("diverged")
+    act(made(), "pause")
+    act(made(), "cancel")
+    made(after=made())
+    with service.database.write() as transaction:
+        this = update(tables.jobs).where(tables.jobs.c.id == imported.claim["job_id"])
+        transaction.connection.execute(this.values(imported_at=1))
+    return f"group:{group}"
+
+
+@pytest.mark.parametrize(
+    ("verb", "body"),
+    [
+        *((verb, None) for verb in ("cancel", "delete", "pause", "finish", "resume", "retry")),
+        ("edit", {"add_tags": ["t"]}),
+        ("edit", {"priority": 3}),
+    ],
+    ids=lambda value: "-".join(value) if isinstance(value, dict) else value or "",
+)
+def test_a_dry_run_counts_what_the_change_changes(
+    service: InProcess, verb: str, body: dict[str, Any] | None
+) -> None:
+    query = in_all_states(service)
+
+    def send(**more: Any) -> dict[str, Any]:
+        response = service.user.post(f"/v1/jobs:{verb}", params={"q": query, **more}, json=body)
+        assert response.status_code == 200, response.text
+        result: dict[str, Any] = response.json()
+        return result
+
+    counted = send(dry_run=True)
+    done = send()
+    assert 0 < counted["changeable"] == done["changed"]
+    assert counted["matched"] == done["matched"] == done["changed"] + done["unchanged"]
+    if verb != "edit":
+        assert done["unchanged"]
+
+
+def test_a_dry_run_counts_no_job_that_waits_for_one_that_failed(alone: InProcess) -> None:
+    first = submit(alone)
+    after = alone.user.post("/v1/jobs", json=SPEC, params={"after": first}).json()["id"]
+    claim(alone, "a", "cpu").finish("diverged")
+    eventually(lambda: alone.job(after)["state"] == "cancelled")
+    counted = change(alone, "retry", dry_run=True)
+    assert (counted["matched"], counted["changeable"]) == (2, 1)
+    assert change(alone, "retry", all=True)["changed"] == 1
+    assert alone.job(after)["state"] == "blocked"
 
 
 def test_each_job_ends_as_if_it_had_been_named(alone: InProcess) -> None:

@@ -31,7 +31,7 @@ class TestGet:
     @pytest.mark.parametrize("rest", ["", "/events", "/artifacts", "/artifacts/x/content"])
     def test_an_id_of_no_job_is_not_found(self, service: InProcess, odd: str, rest: str) -> None:
         response = service.user.get(f"/v1/jobs/{odd}{rest}")
-        if response.url.path in ("/v1/jobs", "/v1/jobs/"):
+        if not response.url.path.startswith("/v1/jobs/") or response.url.path == "/v1/jobs/":
             pytest.skip("the client itself resolved the path")
         assert check_problem(response, 404)["code"] == "not_found"
 

@@ -12,6 +12,7 @@ from sqlalchemy import update
 
 from ipulse_service.agents.known_agent import PRESENT_MS
 from ipulse_service.db import tables
+from tests.service.agents import Attempt
 from tests.service.joined import Machine, client, join_token, joined
 from tests.service.running import InProcess
 
@@ -148,10 +149,10 @@ class TestName:
         change(service, tables.attempts, held, agent=name)
         with client(service, former) as agent:
             assert agent.post("/v1/worker/sign-off", json={"agent": name}).status_code == 204
-        token, other = join_token(service)["token"], Machine(service)
-        refused = other.join(token, name, replace=True)
-        assert refusal(refused) == (409, "agent_name_in_use")
-        assert attempt.complete()["state"] == "succeeded"
+            token, other = join_token(service)["token"], Machine(service)
+            refused = other.join(token, name, replace=True)
+            assert refusal(refused) == (409, "agent_name_in_use")
+            assert Attempt(agent, attempt.claim).complete()["state"] == "succeeded"
         assert other.join(token, name, replace=True).status_code == 201
 
     def test_that_is_new_ends_the_former_agent_of_the_machine(self, service: InProcess) -> None:

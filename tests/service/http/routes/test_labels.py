@@ -46,6 +46,7 @@ def claims(http: httpx.Client, name: str, kind: str = "cpu") -> httpx.Response:
 @pytest.mark.parametrize(
     "where", [AT_B, {"site": "*"}, {"site": "b", "room": "*"}, {"site": "b", "room": "2"}]
 )
+@pytest.mark.sample(2)
 def test_only_an_agent_with_all_labels_gets_the_job(
     alone: InProcess, where: dict[str, str]
 ) -> None:

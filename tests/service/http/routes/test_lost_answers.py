@@ -51,7 +51,8 @@ def test_no_attempt_is_lost(
     monkeypatch.setattr(retry_policy, "FIRST_PAUSE", 0.01)
     settings = AgentSettings(
         service_url=service.url,
-        worker_token=service.settings.worker_token_file.read_text().strip(),
+        name="agent-1",
+        worker_token=service.agent_token("agent-1"),
         broker_url="",
         work_dir=tmp_path / "work",
         runner_module="tests.worker.agent.runners.scripted",

@@ -13,7 +13,8 @@ import httpx
 import pytest
 
 from ipulse_core.source_package import PackedFile, write_package
-from tests.service.datasets.uploading import check_refused
+from tests.service.datasets.files import spikes
+from tests.service.datasets.uploading import check_refused, push
 from tests.service.http.routes.test_queue import announce, claim
 from tests.service.http.routes.test_submission import check_problem
 from tests.service.running import SPEC, InProcess
@@ -126,7 +127,7 @@ def test_a_package_that_is_too_large_is_refused_before_it_is_sent(coder: httpx.C
 @pytest.mark.parametrize(
     ("changes", "pointer"),
     [
-        ({"kind": "script"}, "/kind"),
+        ({"kind": "binary"}, "/kind"),
         ({"sources": []}, "/sources"),
         ({"sources": ["../main.cpp"]}, "/sources/0"),
         ({"sources": ["/etc/passwd"]}, "/sources/0"),
@@ -149,6 +150,50 @@ def test_what_is_wrong_in_a_spec_has_its_place(
 ) -> None:
     problem = coder.post("/v1/jobs", json=spec(package(), **changes)).json()
     assert [error["pointer"] for error in problem["errors"]] == [pointer]
+
+
+SCRIPT = [PackedFile("train.py", b"print(1)")]
+
+
+def script(content: bytes, **changes: Any) -> dict[str, Any]:
+    digest = hashlib.sha256(content).hexdigest()
+    given = {"version": 1, "kind": "script", "package": f"sha256:{digest}", "script": "train.py"}
+    return {**given, **changes}
+
+
+@pytest.mark.parametrize(
+    ("changes", "pointer"),
+    [
+        ({"script": "/etc/passwd"}, "/script"),
+        ({"requirements": ["torch"]}, "/requirements/0"),
+        ({"device": {"kind": "ipu"}}, "/device/kind"),
+        ({"device": {"ipus": 3}}, "/device/ipus"),
+        ({"device": {"ipus": 128}}, "/device/ipus"),
+        ({"custom_ops": [{"name": "a.so", "sources": ["a.cpp"]}] * 2}, "/custom_ops/1/name"),
+        ({"data": {"dataset": "nobody-pushed-it"}}, "/data/dataset"),
+        ({"network": {}}, "/network"),
+    ],
+)
+def test_what_is_wrong_in_the_spec_of_a_script_has_its_place(
+    coder: httpx.Client, changes: dict[str, Any], pointer: str
+) -> None:
+    problem = coder.post("/v1/jobs", json=script(package(SCRIPT), **changes)).json()
+    assert [error["pointer"] for error in problem["errors"]] == [pointer]
+
+
+def test_a_script_is_code_and_gets_the_digest_of_its_data(
+    service: InProcess, coder: httpx.Client
+) -> None:
+    content = package(SCRIPT)
+    pushed(coder, content)
+    check_refused(service.user.post("/v1/jobs", json=script(content)), 403, "code_not_permitted")
+    version = push(service, spikes())
+    data = {"dataset": version["dataset"]}
+    wrong = coder.post("/v1/jobs", json=script(content, data={**data, "kind": "events"}))
+    check_refused(wrong, 422, "invalid_spec", "/data/kind")
+    job = coder.post("/v1/jobs", json=script(content, data=data))
+    assert job.status_code == 202, job.text
+    assert job.json()["spec"]["data"]["dataset"] == f"sha256:{version['sha256']}"
 
 
 def test_a_program_does_not_continue_a_training(service: InProcess, coder: httpx.Client) -> None:
@@ -223,6 +268,20 @@ class TestSandbox:
         }
         assert listed["a"] == self.MISSING
         assert listed["b"]["state"] == "bubblewrap"
+
+    def test_a_script_is_refused_where_no_agent_can_run_it(self, alone: InProcess) -> None:
+        with coding(alone) as client:
+            content = package(SCRIPT)
+            pushed(client, content)
+            capabilities = {"ipu-tensorflow-emulator": False, "sandbox": "bubblewrap"}
+            sandbox = {"state": "bubblewrap"}
+            announce(alone, "a", "emulator", sandbox=sandbox, capabilities=capabilities)
+            problem = check_problem(client.post("/v1/jobs", json=script(content)), 422)
+            assert "ipu-tensorflow-emulator" in problem["errors"][0]["detail"]
+            capabilities = {"ipu-tensorflow-emulator": True, "sandbox": "bubblewrap"}
+            announce(alone, "b", "emulator", sandbox=sandbox, capabilities=capabilities)
+            job = client.post("/v1/jobs", json=script(content))
+            assert claim(alone, "b", "emulator").claim["job_id"] == job.json()["id"]
 
     def test_an_agent_that_does_not_say_gets_none(self, alone: InProcess) -> None:
         """Neither one of an older version, nor one that claims before it has registered."""

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import httpx
+import pytest
 from sqlalchemy import update
 
 from ipulse_service.db import tables
@@ -13,6 +15,7 @@ from tests.service.agents import METRIC, Attempt, line, phase
 from tests.service.conditions import eventually
 from tests.service.http.routes.test_queue import announce
 from tests.service.http.routes.test_submission import check_problem
+from tests.service.pushed_ops import coding
 from tests.service.running import SPEC, InProcess
 
 
@@ -208,13 +211,20 @@ def test_its_idempotency_key_means_the_same_job(service: InProcess) -> None:
     cancel(service, job["id"])
 
 
+@pytest.fixture
+def coder(service: InProcess) -> Iterator[httpx.Client]:
+    """A client of the jobs' owner with a token that may submit code."""
+    with coding(service, user="owner") as client:
+        yield client
+
+
 def test_code_needs_the_right_to_submit_it(service: InProcess, coder: httpx.Client) -> None:
     job_id, _ = failed(service, "program_failed")
     with service.database.write() as transaction:
         this = update(tables.jobs).where(tables.jobs.c.id == job_id)
         transaction.connection.execute(this.values(requires='{"software":["sandbox"]}'))
     created = service.user.post(
-        "/v1/tokens", json={"name": "plain", "role": "user", "seconds": 600}
+        "/v1/tokens", json={"name": "plain", "user": "owner", "seconds": 600}
     )
     plain = {"authorization": f"Bearer {created.json()['token']}"}
     refused = service.user.post(f"/v1/jobs/{job_id}/retry", headers=plain)

@@ -104,7 +104,7 @@ DOCUMENTED = {
     "agent:agent-*": "cba",
     "learning_rate:0.1,0.003": "edc",
     "layers.0.neurons>=128 seed:2": "b",
-    "layers[1].second_threshold:*": "edcba",
+    "layers[1].neuron.second_threshold:*": "edcba",
     "test_accuracy>0.75": "a",
     "test_accuracy.max>=0.7 -test_accuracy.last>=0.7": "",
     "(name:digits* OR name:shd) learning_rate!=0.1": "ba",

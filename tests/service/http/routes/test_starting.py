@@ -236,7 +236,7 @@ def test_an_agent_that_is_too_old_gets_the_next_job(service: InProcess) -> None:
     response = submit(service, TRAINED, start_from=trained(service), start_mode="weights")
     started = response.json()["id"]
     following = service.submit(SPEC)["id"]
-    with service.client(service.settings.worker_token_file) as old:
+    with service.agents() as old:
         old.headers[messages.PROTOCOL_HEADER] = "6"  # of 0.2, without start files
         body = {"job_id": following, "agent": "agent-old", "device_kinds": ["cpu"]}
         claim = old.post("/v1/worker/claims", json=body)

@@ -73,7 +73,7 @@ class TestClaim:
         answers: list[int] = []
 
         def claim() -> None:
-            with service.client(service.settings.worker_token_file) as worker:
+            with service.agents() as worker:
                 body = {"job_id": job["id"], "agent": "a", "device_kinds": ["cpu"]}
                 start.wait()
                 answers.append(worker.post("/v1/worker/claims", json=body).status_code)
@@ -118,7 +118,7 @@ class TestProtocol:
 
     @pytest.fixture
     def agent(self, service: InProcess) -> Iterator[ServiceAPI]:
-        agent = ServiceAPI(service.url, service.settings.worker_token_file.read_text().strip())
+        agent = ServiceAPI(service.url, service.agent_token())
         yield agent
         agent.close()
 
@@ -127,7 +127,7 @@ class TestProtocol:
         self, service: InProcess, number: str | None
     ) -> None:
         job_id = service.submit()["id"]
-        with service.client(service.settings.worker_token_file) as agent:
+        with service.agents() as agent:
             del agent.headers[messages.PROTOCOL_HEADER]
             if number:
                 agent.headers[messages.PROTOCOL_HEADER] = number
@@ -163,7 +163,7 @@ class TestProtocol:
         job_id = service.submit()["id"]
         ours = messages.PROTOCOL
         monkeypatch.setattr(messages, "PROTOCOL", ours + 1)
-        newer = ServiceAPI(service.url, service.settings.worker_token_file.read_text().strip())
+        newer = ServiceAPI(service.url, service.agent_token())
         monkeypatch.undo()
         message = f"protocol {ours + 1}, the service .*{ours}: upgrade the service"
         with closing(newer), pytest.raises(ProtocolRefused, match=message):

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 
 import pytest
 
+from ipulse_service.news import webhooks
 from tests.service.conditions import eventually
 from tests.service.datasets.files import spikes
 from tests.service.datasets.uploading import announce, push
@@ -29,7 +31,16 @@ def resources(service: InProcess) -> Resources:
     assert service.worker.post("/v1/worker/agents", json=agent).status_code == 204
     about = {"name": "x", "role": "reader", "seconds": 60}
     token = service.user.post("/v1/tokens", json=about).json()["about"]["id"]
+    device = service.user.post("/v1/auth/device", json={"client_id": "x"}).json()
+    with service.database.write() as transaction:
+        webhook = webhooks.create(
+            transaction, "x", "https://example.org/", "standard", ("job.failed",)
+        )
     names = {
+        "project": "default",
+        "pool": "default",
+        "user": "owner",
+        "webhook_id": webhook.id,
         "job_id": finished.claim["job_id"],
         "attempt_id": attempt.claim["attempt_id"],
         "artifact_id": artifact,
@@ -40,9 +51,10 @@ def resources(service: InProcess) -> Resources:
         "sample": 0,
         "upload_id": announce(service, CONTENT).json()["id"],
         "digest": "0" * 64,
+        "user_code": device["user_code"],
     }
     methods = {
-        path.format(**names): {method.upper() for method in item}
+        path.format_map(defaultdict(lambda: "x", names)): {method.upper() for method in item}
         for path, item in service.user.get("/openapi.json").json()["paths"].items()
     }
     return Resources(

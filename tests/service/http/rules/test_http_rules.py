@@ -17,13 +17,15 @@ from tests.service.running import InProcess
 PASSING = {"date", "x-request-id"}
 QUERIES = {"/v1/worker/wakeups": {"agent": "b.bin", "kind": "cpu"}}  # required ones
 # The attempt needs no such file, no such op was pushed, the file is no network, and the job has
-# no profile of tiles.
+# no profile of tiles; signing in with a provider sends the browser on.
 OTHERS = {
     "/start-file": 404,
     "/dataset": 404,
     "0" * 64: 404,
     "/network": 422,
     "/profiles:copies": 404,
+    "/v1/auth/login": 303,
+    "/v1/auth/callback": 303,
 }
 
 

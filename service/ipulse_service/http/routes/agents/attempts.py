@@ -35,6 +35,7 @@ from ipulse_service.http.state import AppState
 from ipulse_service.jobs import finishing, leases, losses, store, worker_reports
 from ipulse_service.jobs.attempt_end import AttemptFinisher
 from ipulse_service.jobs.finishing import StopOrders
+from ipulse_service.jobs.queue import preemption
 from ipulse_service.jobs.start.start_file import StartFile
 from ipulse_service.ops import job_ops
 from ipulse_service.sweeps import pruning
@@ -64,10 +65,11 @@ def renew_lease(attempt_id: AttemptId, fence: Fence, state: State) -> RenewedLea
         leases.renew(transaction, attempt, state.settings.lease_seconds)
         orders = finishing.orders(transaction, attempt)
         drain = drains.of_agent(transaction, attempt.agent)
+        must_stop = preemption.must_stop(transaction, attempt)
     return RenewedLease(
         cancel=orders.cancel,
         finish=orders.finish,
-        must_return=drain is not None and drain.must_return,
+        must_return=must_stop or (drain is not None and drain.must_return),
         lease_seconds=state.settings.lease_seconds,
     )
 

@@ -111,8 +111,7 @@ def sign_off(
     """Notes that an agent stops, so that nobody waits for it; its token stays valid."""
     caller.check_agent(request.agent)
     with state.database.write() as transaction:
-        if caller.agent:
-            sessions.check(transaction, request.agent, session)
+        sessions.check(transaction, request.agent, session)
         registry.sign_off(transaction, request.agent)
 
 
@@ -164,12 +163,11 @@ def _read_hint(
     with state.database.read() as transaction:
         if not caller.is_known(transaction):
             raise NotAuthenticated("this token has expired or was revoked")
-        if caller.agent:
-            sessions.check(transaction, agent, session)
+        sessions.check(transaction, agent, session)
         return hints.for_agent(transaction, agent, kinds)
 
 
 def _own_name(caller: Caller) -> str:
-    if caller.agent is None:
+    if caller.agent is None or caller.access.is_local:
         raise NotPermitted("this needs the token of an agent that has joined")
     return caller.agent

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Header, Response
 from fastapi.responses import JSONResponse
 
 from ipulse_core import messages
+from ipulse_core.registry.versions import NEWEST, VERSIONS, raise_to_2
+from ipulse_core.spec.upgrade import without_names
 from ipulse_service.agents import drains, joining, neuron_packages, registry, sessions
 from ipulse_service.http import log_context as log
 from ipulse_service.http import problems
@@ -73,7 +75,7 @@ def register_agent(
     agent = replace(agent, neuron_packages=signed_off)
     with state.database.write() as transaction:
         registry.announce(transaction, agent)
-        if caller.agent and session:
+        if session:
             sessions.enter(transaction, request.agent, session)
         is_draining = drains.of_agent(transaction, request.agent) is not None
         renews = caller.token_id is not None and joining.replace_tokens(
@@ -111,10 +113,13 @@ def claim_job(
         log.bind(wake_up=request.job_id)
     caller.check_agent(request.agent)
     lease_seconds = state.settings.lease_seconds
+    version = request.spec_version
+    if version is None:
+        known = " and ".join(map(str, VERSIONS))
+        raise claims.NotClaimable(f"the agent runs none of the versions of specs here: {known}")
     with state.database.write() as transaction:
         drains.check_may_claim(transaction, request.agent)
-        if caller.agent:
-            sessions.check(transaction, request.agent, session)
+        sessions.check(transaction, request.agent, session)
         claim = claims.claim(
             transaction,
             request.job_id,
@@ -135,7 +140,7 @@ def claim_job(
         fence=claim.fence,
         lease_seconds=lease_seconds,
         heartbeat_seconds=state.settings.heartbeat_seconds,
-        spec=json.loads(claim.job.spec),
+        spec=_spec_in(version, json.loads(claim.job.spec)),
         checkpoint=None
         if checkpoint is None
         else CheckpointInfo(
@@ -147,6 +152,12 @@ def claim_job(
         start_from=_start_file(claim.job),
         ops=[OpFileInfo(**op._asdict()) for op in used],
     )
+
+
+def _spec_in(version: int, document: dict[str, Any]) -> dict[str, Any]:
+    """Returns a stored spec in a version; agents that know only version 1 know no layers' names."""
+    found: dict[str, Any] = raise_to_2(document) if version == NEWEST else without_names(document)
+    return found
 
 
 def _start_file(job: JobRow) -> StartFileInfo | None:

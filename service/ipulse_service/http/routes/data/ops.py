@@ -65,6 +65,6 @@ async def delete_op(digest: OpDigest, state: State, caller: CurrentCaller) -> No
 
 def _remove(state: AppState, caller: Caller, digest: str) -> None:
     with state.database.write() as transaction:
-        registry.get(transaction, digest)  # 404 before 403
-        caller.check_submits_code()
+        op = registry.get(transaction, digest)  # 404 before 403
+        caller.access.check_submits_code(op.project)
         registry.remove(transaction, digest)

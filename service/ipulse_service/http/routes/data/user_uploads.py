@@ -64,7 +64,7 @@ def start_upload(
     nothing need be sent.
     """
     if announced.purpose in uploads.CODE:
-        caller.check_submits_code()
+        caller.access.check_submits_code(caller.access.project)
         if announced.size > source_package.MAX_BYTES:
             detail = f"a source package may have {source_package.MAX_BYTES:,} bytes"
             raise TooLarge((), f"{detail}; this one has {announced.size:,}")

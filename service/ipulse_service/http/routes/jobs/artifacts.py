@@ -173,6 +173,7 @@ def _latest(state: AppState, job_id: str) -> list[ArtifactRow]:
 def _get(state: AppState, caller: Caller, job_id: str, artifact_id: str) -> ArtifactRow:
     with state.database.read() as transaction:
         job = store.get(transaction, job_id)
-        if caller.agent and not leases.is_held_by(transaction, job.pk, caller.agent):
+        is_agent = caller.role == "worker"
+        if is_agent and not leases.is_held_by(transaction, job.pk, caller.agent):
             raise NotPermitted("an agent may read the files of a job while it holds the job")
         return artifacts.get(transaction, job, artifact_id)

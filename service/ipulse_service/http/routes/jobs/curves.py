@@ -20,7 +20,7 @@ from ipulse_service.jobs import store
 from ipulse_service.jobs.curves.curves import CurveRequest, JobCurves, curves
 from ipulse_service.jobs.curves.points import CurveScope
 
-MAX_JOBS = 100
+MAX_JOBS = 200
 MAX_POINTS = 10_000  # of a curve
 MAX_TOTAL = 200_000  # points of all jobs
 
@@ -40,7 +40,7 @@ class CurveQuery(BaseModel):
 
     jobs: str = Field(
         min_length=1,
-        max_length=4_000,
+        max_length=8_000,
         description=f"Ids of jobs with commas, at most {MAX_JOBS}.",
         examples=["job_0b5c2e6f7a8d9c1e2f3a4b5c"],
     )
@@ -56,7 +56,8 @@ class CurveQuery(BaseModel):
     x: Axis = Field(
         default="epoch",
         description="samples: training samples, as full batches. training_time: seconds, without "
-        "pauses and lost attempts. wall_time: seconds since 1970 UTC.",
+        "pauses and lost attempts. wall_time: seconds since 1970 UTC. share: of the planned "
+        "epochs, from 0 to 1.",
     )
     begin: Annotated[float, _AS_NUMBER] | None = Field(
         default=None, alias="from", description="The smallest x."
@@ -66,6 +67,11 @@ class CurveQuery(BaseModel):
     )
     points: Annotated[int, Field(ge=2, le=MAX_POINTS), DIGITS] = Field(
         default=1_000, description="Buckets of each curve, at most."
+    )
+
+    compact: bool = Field(
+        default=False,
+        description="Whether min, max and n of a curve without merged points are null.",
     )
 
     def job_ids(self) -> list[str]:
@@ -112,16 +118,24 @@ def get_curves(
         if etags.matches(if_none_match, tag):
             return Response(status_code=304, headers=headers)
         found = [curves(transaction, state.curve_cache, row, wanted) for row in rows]
-    content = {"scope": query.scope, "x": query.x, "jobs": [_of_job(each) for each in found]}
+    content = {
+        "scope": query.scope,
+        "x": query.x,
+        "jobs": [_of_job(each, query.compact) for each in found],
+    }
     return Response(to_json(content), headers=headers, media_type="application/json")
 
 
-def _of_job(found: JobCurves) -> dict[str, Any]:
+def _of_job(found: JobCurves, is_compact: bool) -> dict[str, Any]:
+    repeated = {"min": None, "max": None, "n": None}
     return {
         "job": found.job.id,
         "name": found.job.name,
         "state": found.job.state.value,
         "x_range": found.x_range,
         "attempt_starts": found.attempt_starts,
-        "series": [vars(curve) for curve in found.series],
+        "series": [
+            {**vars(curve), **(repeated if is_compact and curve.total == len(curve.x) else {})}
+            for curve in found.series
+        ],
     }

@@ -47,7 +47,7 @@ async def import_job(
     upload = await run_in_threadpool(_upload, state, request.upload_id)
     log.bind(upload=upload.id)
     job, is_new = await state.reader.in_turn(
-        caller.name, state.job_importer.run, caller.name, upload
+        caller.name, state.job_importer.run, state.database, caller.name, upload
     )
     log.bind(job=job.id)
     response.status_code = 201 if is_new else 200

@@ -1,11 +1,10 @@
-"""Routes that change all jobs that pass a filter."""
+"""Routes that change all jobs that pass a filter; `job_verbs` has those of verbs without a body."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Iterable
-from functools import partial
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Query, Request
 from pydantic import Field
@@ -18,12 +17,11 @@ from ipulse_service.http import problems
 from ipulse_service.http.dependencies import CurrentCaller, State
 from ipulse_service.http.payloads import JSONRoute
 from ipulse_service.http.problems import InvalidParameter
-from ipulse_service.http.retrying import retry_by
 from ipulse_service.http.routes.jobs.job_list import SelectionQuery
 from ipulse_service.http.schemas.jobs.job_list import BatchSummary
 from ipulse_service.http.schemas.jobs.job_requests import GroupChange
 from ipulse_service.http.state import AppState
-from ipulse_service.jobs import attempts, attributes, batches, deletion, finishing
+from ipulse_service.jobs import batches, deletion
 from ipulse_service.jobs.batches import Batch, Change
 from ipulse_service.jobs.search.filters import JobFilter
 
@@ -47,7 +45,7 @@ def _check_once(request: Request) -> None:
 class BatchQuery(SelectionQuery):
     """Query parameters that select the jobs to change."""
 
-    dry_run: bool = Field(default=False, description="Only count the jobs.")
+    dry_run: bool = Field(default=False, description="Change no job; see `changeable`.")
     all: bool = Field(default=False, description="Change every job if there is no filter.")
 
     def checked_filter(self) -> JobFilter:
@@ -61,27 +59,12 @@ class BatchQuery(SelectionQuery):
 
 Selection = Annotated[BatchQuery, Query()]
 
-router = APIRouter(
-    prefix="/v1",
-    tags=["jobs"],
-    dependencies=[Depends(_check_once)],
-    responses=problems.documented(422),
-    route_class=JSONRoute,
-)
+CHECKED: dict[str, Any] = {
+    "dependencies": [Depends(_check_once)],
+    "responses": problems.documented(422),
+}
 
-
-@router.post(
-    "/jobs:cancel",
-    summary="Cancel jobs",
-    response_description="How many jobs were cancelled.",
-)
-async def cancel_jobs(query: Selection, state: State) -> BatchSummary:
-    """Cancels all jobs that pass the filters; those that have ended do not change.
-
-    A request works for a few seconds. If jobs remain, repeat it. Send the `as_of` of a dry
-    run as `created_before`, so that no job is changed that was not counted.
-    """
-    return await _change_all(query, state, batches.cancel)
+router = APIRouter(prefix="/v1", tags=["jobs"], route_class=JSONRoute, **CHECKED)
 
 
 @router.post(
@@ -97,57 +80,10 @@ async def delete_jobs(query: Selection, state: State) -> BatchSummary:
     there was no time are deleted by housekeeping.
     """
     end = time.monotonic() + BUDGET_SECONDS
-    result = await _change_all(query, state, batches.delete)
+    result = await change_all(query, state, batches.DELETE)
     left = min(deletion.REQUEST_SECONDS, end - time.monotonic())
     await run_in_threadpool(deletion.try_purge, state.database, seconds=left)
     return result
-
-
-@router.post(
-    "/jobs:pause",
-    summary="Pause jobs",
-    response_description="How many jobs were paused.",
-)
-async def pause_jobs(query: Selection, state: State) -> BatchSummary:
-    """Pauses all jobs that pass the filters; see `jobs:cancel`."""
-    return await _change_all(query, state, batches.each(attempts.pause))
-
-
-@router.post(
-    "/jobs:finish",
-    summary="Finish jobs",
-    response_description="How many jobs were asked to finish.",
-)
-async def finish_jobs(query: Selection, state: State) -> BatchSummary:
-    """Ends the training of all running jobs that pass the filters, and keeps their results.
-
-    See `POST /v1/jobs/{job_id}/finish` and `jobs:cancel`.
-    """
-    finish = partial(finishing.finish, settings=state.settings)
-    return await _change_all(query, state, batches.each(finish))
-
-
-@router.post(
-    "/jobs:resume",
-    summary="Resume jobs",
-    response_description="How many jobs were resumed.",
-)
-async def resume_jobs(query: Selection, state: State) -> BatchSummary:
-    """Resumes all paused jobs that pass the filters; see `jobs:cancel`."""
-    return await _change_all(query, state, batches.each(attempts.resume))
-
-
-@router.post(
-    "/jobs:retry",
-    summary="Retry jobs",
-    response_description="How many jobs were retried.",
-)
-async def retry_jobs(query: Selection, state: State, caller: CurrentCaller) -> BatchSummary:
-    """Retries all failed jobs that pass the filters.
-
-    See `POST /v1/jobs/{job_id}/retry` and `jobs:cancel`.
-    """
-    return await _change_all(query, state, batches.each(retry_by(caller)))
 
 
 @router.post(
@@ -167,20 +103,21 @@ async def edit_jobs(
     A job for which one of the changes is not possible is left unchanged: the priority of one that
     has ended, and a tag too many.
     """
-    changes = request.attributes()
-    edit = partial(attributes.change, changes=changes, changed_by=caller.name)
-    return await _change_all(query, state, batches.each(edit))
+    edit = batches.edit(request.attributes(), caller.name)
+    return await change_all(query, state, edit)
 
 
-async def _change_all(query: BatchQuery, state: AppState, change: Change) -> BatchSummary:
+async def change_all(query: BatchQuery, state: AppState, change: Change) -> BatchSummary:
+    """Changes the jobs that pass the filters, for a few seconds, and returns how many."""
     end = time.monotonic() + BUDGET_SECONDS
     wanted = query.checked_filter()
-    counts = await run_in_threadpool(_count, state, wanted)
+    counts = await run_in_threadpool(_count, state, wanted, change)
     total = sum(counts.by_state.values())
     result = BatchSummary(
         dry_run=query.dry_run,
         matched=total,
         by_state=counts.by_state,
+        changeable=counts.changeable,
         changed=0,
         unchanged=0,
         remaining=total,
@@ -201,14 +138,14 @@ async def _change_all(query: BatchQuery, state: AppState, change: Change) -> Bat
     return result
 
 
-def _count(state: AppState, wanted: JobFilter) -> batches.Counts:
+def _count(state: AppState, wanted: JobFilter, change: Change) -> batches.Counts:
     with state.database.read() as transaction:
-        return batches.count(transaction, wanted)
+        return batches.count(transaction, wanted, change)
 
 
 def _write(state: AppState, change: Change, wanted: JobFilter, after: int, last: int) -> Batch:
     with state.database.write() as transaction:
-        return change(transaction, wanted, after, last)
+        return change.apply(transaction, wanted, after, last)
 
 
 def _forget_files(state: AppState, digests: Iterable[str], end: float) -> None:

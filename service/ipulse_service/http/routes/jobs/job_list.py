@@ -241,4 +241,4 @@ def _may_occur(value: Scalar) -> bool:
 
 
 def _milliseconds(moment: datetime | None) -> int | None:
-    return None if moment is None else calendar.stored(round(moment.timestamp() * 1000))
+    return None if moment is None else calendar.stored_moment(moment)

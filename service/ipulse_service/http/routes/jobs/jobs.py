@@ -1,4 +1,4 @@
-"""Routes of one job: read, cancel, finish, pause, resume, retry and delete it."""
+"""Routes of one job: read, change and delete it; `job_verbs` has those of its verbs."""
 
 from __future__ import annotations
 
@@ -26,11 +26,10 @@ from ipulse_service.http.dependencies import (
 )
 from ipulse_service.http.payloads import JSONRoute
 from ipulse_service.http.responses import job_detail
-from ipulse_service.http.retrying import retry_by
 from ipulse_service.http.schemas.jobs.job_requests import JobChange
 from ipulse_service.http.schemas.jobs.jobs import JobDetail
 from ipulse_service.http.state import AppState
-from ipulse_service.jobs import attempts, attributes, deletion, finishing, leases, store
+from ipulse_service.jobs import attributes, deletion, leases, store
 from ipulse_service.jobs.job import JobRow
 from ipulse_service.jobs.leases import AttemptRow
 from ipulse_service.jobs.queue.waiting import Waiting
@@ -39,8 +38,7 @@ _NOT_MODIFIED: dict[int | str, dict[str, Any]] = {
     304: {"description": "The job still has the ETag of If-None-Match."}
 }
 _CHANGE_ERRORS = problems.documented(404, 409, 412)
-_CHANGE: dict[str, Any] = {"response_description": "The job.", "responses": _CHANGE_ERRORS}
-_RETRY = {**_CHANGE, "responses": {**_CHANGE_ERRORS, **problems.documented(422)}}
+CHANGE: dict[str, Any] = {"response_description": "The job.", "responses": _CHANGE_ERRORS}
 
 router = APIRouter(prefix="/v1", tags=["jobs"], route_class=JSONRoute)
 
@@ -66,7 +64,7 @@ class JobChanger:
         """Changes the job if it still has the ETag of If-Match, and returns it."""
         log.bind(job=self.job_id)
         with self.state.database.write() as transaction:
-            job = store.get(transaction, self.job_id)
+            job = store.get_to_change(transaction, self.job_id)
             etags.require(self.if_match, job.tag)
             change(transaction, job)
         return job_detail(self.response, *_read(self.state, self.job_id))
@@ -111,48 +109,6 @@ async def get_job(
         response.headers["etag"] = etags.quoted(view.job.tag)
         return Response(status_code=304, headers=response.headers)
     return job_detail(response, *view)
-
-
-@router.post("/jobs/{job_id}/cancel", summary="Cancel a job", **_CHANGE)
-def cancel_job(changer: Changer) -> JobDetail:
-    """Asks a job to stop. A second request, or one after the job's end, changes nothing."""
-    return changer.apply(attempts.cancel)
-
-
-@router.post("/jobs/{job_id}/finish", summary="Finish a job now", **_CHANGE)
-def finish_job(changer: Changer) -> JobDetail:
-    """Ends the training after its present step, evaluates it and stores all results.
-
-    The job then is succeeded with the reason `finished_early`. It is cancelled if that takes
-    longer than IPULSE_FINISH_SECONDS. A second request, or one after the job's end, changes
-    nothing; 409 for a job that no agent holds.
-    """
-    return changer.apply(partial(finishing.finish, settings=changer.state.settings))
-
-
-@router.post("/jobs/{job_id}/pause", summary="Pause a job", **_CHANGE)
-def pause_job(changer: Changer) -> JobDetail:
-    """Pauses a job; one that runs stops at its next checkpoint. It loses its queue position."""
-    return changer.apply(attempts.pause)
-
-
-@router.post("/jobs/{job_id}/resume", summary="Resume a job", **_CHANGE)
-def resume_job(changer: Changer) -> JobDetail:
-    """Queues a paused job again. It continues from its last checkpoint."""
-    return changer.apply(attempts.resume)
-
-
-@router.post("/jobs/{job_id}/retry", summary="Retry a job", **_RETRY)
-def retry_job(changer: Changer, caller: CurrentCaller) -> JobDetail:
-    """Queues a failed job again under its id. It resumes from its last checkpoint, if it has one.
-
-    Its events continue, and lost attempts and limits of time count anew. Jobs that were cancelled
-    only because of its failure are blocked again, and its trial of a sweep runs again. A job that
-    has not ended does not change; 409 for one that succeeded or was cancelled, and 422 if no agent
-    can run it any more. A job with code needs a token with the flag `submit_code`; without it, jobs
-    with code that waited for this one stay cancelled, and its `message` names them.
-    """
-    return changer.apply(retry_by(caller))
 
 
 @router.patch(
@@ -208,7 +164,7 @@ def _has_changed(job: JobRow, known: str | None) -> bool:
 
 def _delete(state: AppState, job_id: str, if_match: str | None) -> set[str]:
     with state.database.write() as transaction:
-        job = store.get(transaction, job_id)
+        job = store.get_to_change(transaction, job_id)
         etags.require(if_match, job.tag)
         return deletion.delete_job(transaction, job)
 

@@ -7,7 +7,10 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query
 
+from ipulse.spec import brief_json
 from ipulse.spec.document.yaml_writer import yaml_text
+from ipulse_core.registry.versions import raise_to_2
+from ipulse_core.spec.upgrade import upgrade
 from ipulse_service.http import log_context as log
 from ipulse_service.http import problems
 from ipulse_service.http.dependencies import JobId, State
@@ -29,8 +32,9 @@ def read_spec(
     form: Annotated[
         SpecForm,
         Query(
-            description="resolved: with every default, as YAML; submitted: the text that was "
-            "submitted, with its comments."
+            description="resolved: with every default, as YAML, in version 1; version_2: the same "
+            "in version 2; brief: in version 2, without what has its default; submitted: the text "
+            "that was submitted, with its comments."
         ),
     ] = "resolved",
 ) -> SpecText:
@@ -45,4 +49,9 @@ def read_spec(
         if form == "submitted":
             kept = submitted_text.get(transaction, job)
             return SpecText(form=form, format=kept.form, text=kept.text)
-    return SpecText(form=form, format="yaml", text=yaml_text(json.loads(job.spec)))
+    document = json.loads(job.spec)
+    if form == "version_2":
+        document = raise_to_2(upgrade(document))
+    elif form == "brief":
+        document = brief_json(upgrade(document))
+    return SpecText(form=form, format="yaml", text=yaml_text(document))

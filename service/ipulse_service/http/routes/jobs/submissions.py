@@ -8,7 +8,7 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Header, Query, Request, Response
 
 from ipulse.idempotency import check_key
-from ipulse.spec import AnySpec, JobSpec, PoplarProgramSpec, parse_spec
+from ipulse.spec import AnySpec, CodeSpec, JobSpec, brief_json, parse_spec
 from ipulse_core.limits import HIGHEST_PRIORITY, LOWEST_PRIORITY
 from ipulse_service.agents.needs import Needs
 from ipulse_service.http import log_context as log
@@ -24,14 +24,21 @@ from ipulse_service.http.schemas.jobs.job_requests import (
 )
 from ipulse_service.http.schemas.jobs.jobs import JobDetail
 from ipulse_service.http.schemas.jobs.plans import PlannedJob
-from ipulse_service.http.schemas.jobs.validated_spec import FitInfo, ValidatedSpec
+from ipulse_service.http.schemas.jobs.validated_spec import (
+    FitInfo,
+    ValidatedSpec,
+    nir_targets_of,
+)
+from ipulse_service.http.schemas.quotas import QuotaInfo
 from ipulse_service.http.state import AppState
 from ipulse_service.jobs import dependencies, leases, store, submission
+from ipulse_service.jobs.queue.work import work_of
 from ipulse_service.jobs.start import child_names, starting
 from ipulse_service.jobs.start.starting import NothingToStartFrom, StartRequest
 from ipulse_service.jobs.submission import Submission, Submitted
 from ipulse_service.jobs.submitted_text import SubmittedText
 from ipulse_service.ops import in_specs
+from ipulse_service.quotas import store as quota_store
 
 RETRY_AFTER_SECONDS = 1  # of a job that was just accepted
 
@@ -70,7 +77,7 @@ def submit_job(
     Within 24 hours the same Idempotency-Key returns the same job. A spec with other values is
     refused; fields with their defaults may be written or left out. While another request with the
     key is in progress, the response is 409 with Retry-After. A Poplar program and
-    a custom op need a token with the flag `submit_code`.
+    a custom op need the role developer and a token with the scope `code`.
     """
     _check_rights(caller, spec)
     key = None if idempotency_key is None else check_key(idempotency_key)
@@ -179,7 +186,13 @@ def validate_spec(spec: JobSpec, state: State) -> ValidatedSpec:
     with state.database.read() as transaction:
         resolved = submission.check_admission(transaction, submission.resolve(spec))
     fit = FitInfo.of_spec(resolved.spec)
-    return ValidatedSpec(spec=resolved.value, spec_sha256=resolved.sha256, fit=fit)
+    return ValidatedSpec(
+        spec=resolved.value,
+        brief=brief_json(resolved.value),
+        spec_sha256=resolved.sha256,
+        fit=fit,
+        nir_targets=nir_targets_of(resolved.spec),
+    )
 
 
 @router.post(
@@ -201,14 +214,17 @@ def plan_job(
     with state.database.read() as transaction:
         resolved = submission.check_admission(transaction, submission.resolve(spec))
         needs = Needs.of_spec(resolved.spec)
-        plan = state.queue_view.plan(transaction, needs, priority)
-    return PlannedJob.from_plan(resolved, needs.data_set, plan)
+        plan = state.queue_view.plan(transaction, needs, priority, work_of(resolved.spec))
+        access = transaction.access
+        limits = quota_store.limits_of(transaction, access.preferred_project, access.name)
+        quotas = QuotaInfo.of(quota_store.with_used(transaction, limits))
+    return PlannedJob.from_plan(resolved, needs.data_set, plan, quotas)
 
 
 def _check_rights(caller: Caller, spec: AnySpec) -> None:
     """Raises NotPermitted for a spec that the caller's token may not submit."""
-    if isinstance(spec, PoplarProgramSpec) or in_specs.names_op(spec):
-        caller.check_submits_code()
+    if isinstance(spec, CodeSpec) or in_specs.names_op(spec):
+        caller.access.check_submits_code(caller.access.project)
 
 
 def _accepted(state: AppState, submitted: Submitted, response: Response) -> JobDetail:

@@ -33,6 +33,7 @@ _AGENT = {
     "device_kinds": ["cpu", "ipu"],
     "quarantined": [],
     "labels": {"site": "b"},
+    "pool": "default",
     "version": "0.2.0",
     "host": "worker-1",
     "capabilities": {"compiler": False, "sandbox": "bubblewrap", "disk_bytes": 210_453_397_504},
@@ -53,8 +54,8 @@ _AGENT = {
 class HeldJob(BaseModel):
     """A job that an agent holds."""
 
-    job_id: str
-    attempt_id: str
+    job_id: str | None = Field(description="Null for a job that the caller may not read.")
+    attempt_id: str | None
     device: str = Field(description="Kind of device that it uses.")
     since: Timestamp | None
 
@@ -125,6 +126,7 @@ class AgentInfo(BaseModel):
     device_kinds: list[str] = Field(description="Kinds of devices that it can use.")
     quarantined: list[str] = Field(description="Those that it does not use at present.")
     labels: dict[str, str]
+    pool: str = Field(description="The pool that it is in.")
     version: str = Field(description="Its version of IPUlse; empty if it did not say.")
     host: str = Field(description="Its machine; empty if it did not say.")
     capabilities: dict[str, Capability] = Field(
@@ -170,6 +172,7 @@ class AgentInfo(BaseModel):
             device_kinds=list(agent.device_kinds),
             quarantined=list(agent.quarantined),
             labels=dict(agent.labels),
+            pool=agent.pool,
             version=agent.version,
             host=agent.host,
             capabilities=dict(agent.capabilities),

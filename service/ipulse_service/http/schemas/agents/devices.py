@@ -15,6 +15,7 @@ _DEVICE = {
     "kind": "ipu",
     "state": "busy",
     "labels": {"site": "b"},
+    "pool": "default",
     "holds": HELD,
 }
 
@@ -28,6 +29,7 @@ class DeviceInfo(BaseModel):
         description="agent_busy: free, but its agent runs a job on another kind of device."
     )
     labels: dict[str, str] = Field(description="Those of the agent.")
+    pool: str = Field(description="That of the agent.")
     holds: HeldJob | None
 
     @classmethod
@@ -41,6 +43,7 @@ class DeviceInfo(BaseModel):
                 kind=kind,
                 state=state,
                 labels=dict(agent.labels),
+                pool=agent.pool,
                 holds=HeldJob.of(listed.holding) if state == "busy" else None,
             )
             for kind, state in states.items()

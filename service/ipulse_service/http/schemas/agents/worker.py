@@ -73,7 +73,9 @@ class ClaimedAttempt(BaseModel):
     )
     lease_seconds: float = Field(description="The lease expires this long after a heartbeat.")
     heartbeat_seconds: float = Field(description="Time between two heartbeats.")
-    spec: dict[str, Any] = Field(description="With all defaults filled in.")
+    spec: dict[str, Any] = Field(
+        description="With all defaults filled in, in the newest version that the agent runs."
+    )
     checkpoint: CheckpointInfo | None
     start_from: StartFileInfo | None = Field(
         description="Download it from `/v1/worker/attempts/{attempt_id}/start-file`."
@@ -91,8 +93,8 @@ class RenewedLease(BaseModel):
     cancel: bool = Field(description="True if the agent must stop the job.")
     finish: bool = Field(description="True if the training must end now, with all its results.")
     must_return: bool = Field(
-        description="True if the agent drains and must return the job to the queue, from a "
-        "checkpoint."
+        description="True if the agent must return the job to the queue, from a checkpoint: it "
+        "drains, or another job comes first."
     )
     lease_seconds: float = Field(description="The lease expires after this time.")
 

@@ -21,6 +21,7 @@ from ipulse_core.messages import (
     EVENTS_PER_REQUEST,
     MANIFEST_BYTES,
 )
+from ipulse_core.registry.versions import VERSIONS
 from ipulse_core.states import Reason
 from ipulse_service.http.schemas.base import JOB_ID, METRIC, example
 from ipulse_service.jobs.artifacts import NewArtifact
@@ -54,6 +55,7 @@ class ClaimRequest(StrictModel):
         agent="worker-1-4711",
         device_kinds=["cpu"],
         fence="a-random-text-that-only-this-agent-knows",
+        spec_versions=[1, 2],
     )
 
     job_id: Annotated[Text, Field(max_length=64)] | None = Field(
@@ -66,6 +68,18 @@ class ClaimRequest(StrictModel):
         description="A random text that the agent has made for this claim: the fencing token of "
         "the attempt. A repeated request gets the same attempt.",
     )
+    spec_versions: Annotated[
+        ListOf[Annotated[Integer, Field(ge=1)]], Field(min_length=1, max_length=16)
+    ] = Field(
+        default=(1,),
+        description="Versions of specs that the agent runs; it gets the newest of them that the "
+        "service knows, and never another one.",
+    )
+
+    @property
+    def spec_version(self) -> int | None:
+        """The version in which the agent gets a spec; None if there is none."""
+        return max(set(self.spec_versions) & set(VERSIONS), default=None)
 
 
 def _at_most(most: int) -> BeforeValidator:

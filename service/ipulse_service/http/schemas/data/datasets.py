@@ -162,6 +162,8 @@ class DatasetSummary(BaseModel):
     """A data set with its latest version."""
 
     name: str
+    project: str
+    owner: str = Field(description="Who may change it, like maintainers of the project.")
     created_at: Timestamp | None
     versions: int = Field(description="Versions that are not deleted.")
     latest: VersionInfo
@@ -171,6 +173,8 @@ class DatasetSummary(BaseModel):
         """Returns the model of a data set."""
         return cls(
             name=dataset.name,
+            project=dataset.latest.project,
+            owner=dataset.latest.owner,
             created_at=rfc3339(dataset.created_at),
             versions=dataset.versions,
             latest=latest,
@@ -184,6 +188,8 @@ class DatasetList(BaseModel):
         datasets=[
             {
                 "name": "mine",
+                "project": "default",
+                "owner": "alice",
                 "created_at": "2026-01-30T12:00:00.000Z",
                 "versions": 3,
                 "latest": _VERSION,

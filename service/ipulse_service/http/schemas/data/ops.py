@@ -31,6 +31,8 @@ _OP: dict[str, Any] = {
     "manifest": _MANIFEST,
     "created_at": "2026-01-31T12:00:00.000Z",
     "pushed_by": "op-writer",
+    "project": "default",
+    "owner": "alice",
     "jobs": 3,
 }
 
@@ -52,6 +54,8 @@ class OpInfo(BaseModel):
     pushed_by: str | None = Field(
         description="Name of the token that pushed it; null if an older version stored it."
     )
+    project: str
+    owner: str = Field(description="Who may delete it, like maintainers of the project.")
     jobs: int = Field(description="Jobs that name it, those that are over too.")
 
     @classmethod
@@ -66,6 +70,8 @@ class OpInfo(BaseModel):
             manifest=json.loads(op.manifest),
             created_at=rfc3339(op.created_at),
             pushed_by=op.pushed_by,
+            project=op.project,
+            owner=op.owner,
             jobs=jobs,
         )
 

@@ -37,9 +37,12 @@ class MetricSeries(BaseModel):
     total: int = Field(description="Points between `from` and `to`.")
     x: list[float] = Field(description="The x of the last point of each bucket.")
     last: list[float] = Field(description="The value of the last point.")
-    min: list[float]
-    max: list[float]
-    n: list[int] = Field(description="The number of points.")
+    min: list[float] | None
+    max: list[float] | None
+    n: list[int] | None = Field(
+        description="The number of points. With `compact`, min, max and n are null if each bucket "
+        "has one point."
+    )
 
 
 class JobSeries(BaseModel):

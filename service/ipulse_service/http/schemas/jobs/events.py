@@ -9,7 +9,7 @@ from pydantic.json_schema import models_json_schema
 
 from ipulse_core import events as protocol
 from ipulse_core.states import JobState, Reason
-from ipulse_service.http.schemas.base import METRIC, Timestamp, example
+from ipulse_service.http.schemas.base import JOB_ID, METRIC, Timestamp, example
 
 REF = "#/components/schemas/JobEvent"  # any event of a job
 MESSAGE_REF = "#/components/schemas/StreamMessage"  # of a stream
@@ -22,6 +22,35 @@ _REPORTED = (
     protocol.LogEvent,
     protocol.CheckpointEvent,
 )
+
+
+class ActivityList(BaseModel):
+    """Some changes of all jobs in order."""
+
+    model_config = example(
+        events=[
+            {
+                "cursor": "0.2a.19c1f0a2b40",
+                "job_id": JOB_ID,
+                "name": "digits",
+                "project": "default",
+                "owner": "alice",
+                "seq": 1,
+                "time": "2026-01-31T12:00:00.000Z",
+                "attempt": None,
+                "kind": "state",
+                "state": "queued",
+                "reason": None,
+                "message": "",
+            }
+        ],
+        next_after="0.2a.19c1f0a2b40",
+        has_more=False,
+    )
+
+    events: list[dict[str, Any]]
+    next_after: str = Field(description="The value of `after` for the next page.")
+    has_more: bool = Field(description="True if the next page can be read at once.")
 
 
 class EventList(BaseModel):
@@ -72,6 +101,9 @@ class JobStateEvent(_Stored):
     state: JobState
     reason: Reason | None = Field(description="Why, where that is known.")
     message: str = Field(description="For people; the wording may change.")
+    by: str | None = Field(
+        default=None, description="The person or service account that asked for the change."
+    )
 
 
 class StreamEnd(BaseModel):

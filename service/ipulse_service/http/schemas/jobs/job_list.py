@@ -87,6 +87,7 @@ class BatchSummary(BaseModel):
         dry_run=False,
         matched=3,
         by_state={"queued": 2, "succeeded": 1},
+        changeable=2,
         changed=2,
         unchanged=1,
         remaining=0,
@@ -96,7 +97,11 @@ class BatchSummary(BaseModel):
     dry_run: bool = Field(description="True if nothing was changed.")
     matched: int = Field(description="Jobs that passed the filters before the change.")
     by_state: dict[JobState, int] = Field(description="These jobs by their state.")
-    changed: int
+    changeable: int = Field(
+        description="Of these, the jobs that the change was possible for; none of the others "
+        "changes. Rights, agents and equal values are not looked at."
+    )
+    changed: int = Field(description="0 in a dry run.")
     unchanged: int = Field(description="Their state does not allow the change, or they need none.")
     remaining: int = Field(description="Jobs that were not reached; repeat the request for them.")
     as_of: Timestamp | None = Field(description="All of these jobs were created before.")

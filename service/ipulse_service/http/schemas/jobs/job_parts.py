@@ -86,7 +86,12 @@ class WaitingInfo(BaseModel):
         "it are busy; behind: one is free, but other jobs come first; no_agent: none is present; "
         "no_match: those present lack something, see `detail`; quarantine: their device failed; "
         "agent_draining: they take no more jobs; dependency: other jobs must end before; compile: "
-        "another trial of the sweep compiles the same executable."
+        "another trial of the sweep compiles the same executable; quota: one of the project or of "
+        "the owner is used up; fair_share: jobs that were queued later come first, because their "
+        "owners have used less (the details of both have the figures); pool: its project may not "
+        "use its pool any more; reservation: the workers that could run it are reserved for "
+        "another project; gang: too few IPUs of one machine are free at once, or they are kept "
+        "for a job that comes first."
     )
     detail: str = Field(description="For people; empty where the reason says it all.")
     position: int | None = Field(

@@ -29,6 +29,7 @@ SUMMARY: dict[str, Any] = {
     "reason": None,
     "message": "",
     "device": "cpu",
+    "pool": "default",
     "priority": 0,
     "deadline_at": None,
     "finish_by": None,
@@ -60,6 +61,9 @@ SUMMARY: dict[str, Any] = {
     "tags": ["baseline"],
     "group": None,
     "imported": None,
+    "project": "default",
+    "owner": "alice",
+    "created_by": "alice",
     "version": 31,
 }
 
@@ -76,6 +80,7 @@ class JobSummary(BaseModel):
     reason: Reason | None = Field(description="Why the job is in this state, where that is known.")
     message: str = Field(description="For people; the wording may change.")
     device: str = Field(description="The kind of device that the job needs.")
+    pool: str = Field(description="The pool of agents that runs it.")
     priority: int = Field(description="Jobs with a greater priority start first.")
     deadline_at: Timestamp | None = Field(
         description="When the job's present state exceeds a time limit of the submission."
@@ -102,6 +107,9 @@ class JobSummary(BaseModel):
     tags: list[str] = Field(description="In order; see PATCH.")
     group: str | None = Field(description="The group of jobs that it belongs to.")
     imported: ImportInfo | None = Field(description="Null for a job that ran here.")
+    project: str
+    owner: str = Field(description="Who may change it, like maintainers of the project.")
+    created_by: str = Field(description="Who submitted it.")
     version: int = Field(description="Incremented by every change of the job.")
 
     @classmethod
@@ -144,6 +152,7 @@ def summary_fields(job: JobRow, attempts: Sequence[AttemptRow]) -> dict[str, Any
         "reason": job.reason,
         "message": job.message,
         "device": job.device,
+        "pool": job.pool,
         "priority": job.priority,
         "deadline_at": rfc3339(job.deadline_at),
         "finish_by": rfc3339(job.finish_by),
@@ -165,5 +174,8 @@ def summary_fields(job: JobRow, attempts: Sequence[AttemptRow]) -> dict[str, Any
         "tags": job.tag_list,
         "group": job.group_name,
         "imported": ImportInfo.from_row(job),
+        "project": job.project,
+        "owner": job.owner,
+        "created_by": job.created_by,
         "version": job.version,
     }

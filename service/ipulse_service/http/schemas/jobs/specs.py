@@ -9,7 +9,7 @@ from pydantic import BaseModel, Field
 from ipulse_service.http.schemas.base import example
 from ipulse_service.jobs.submitted_text import TextForm
 
-SpecForm = Literal["resolved", "submitted"]
+SpecForm = Literal["resolved", "submitted", "version_2", "brief"]
 
 
 class SpecText(BaseModel):

@@ -8,7 +8,8 @@ from pydantic import BaseModel, Field
 
 from ipulse.spec import AnySpec, ExperimentSpec
 from ipulse.spec.tile_fit import Verdict, tile_fit
-from ipulse_service.http.schemas.base import SHA256, SPEC, example
+from ipulse_core.spec.nir_targets import nir_targets
+from ipulse_service.http.schemas.base import BRIEF_SPEC, SHA256, SPEC, example
 
 FIT: dict[str, Any] = {
     "verdict": "fits",
@@ -22,6 +23,14 @@ FIT: dict[str, Any] = {
     "tiles_per_ipu": 1472,
     "input_spikes": 64,
 }
+
+
+NIR_TARGETS = ["generic", "norse"]
+
+
+def nir_targets_of(spec: AnySpec) -> list[str]:
+    """Returns the simulators that can run a spec's network from a NIR file."""
+    return nir_targets(spec) if isinstance(spec, ExperimentSpec) else []
 
 
 class FitInfo(BaseModel):
@@ -59,12 +68,26 @@ class FitInfo(BaseModel):
 class ValidatedSpec(BaseModel):
     """A spec that a submission would accept."""
 
-    model_config = example(valid=True, spec=SPEC, spec_sha256=SHA256, fit=None)
+    model_config = example(
+        valid=True,
+        spec=SPEC,
+        brief=BRIEF_SPEC,
+        spec_sha256=SHA256,
+        fit=None,
+        nir_targets=NIR_TARGETS,
+    )
 
     valid: Literal[True] = True
     spec: dict[str, Any] = Field(description="With all defaults filled in.")
+    brief: dict[str, Any] = Field(
+        description="As people write it: in version 2, without what has its default."
+    )
     spec_sha256: str = Field(description="SHA-256 of the spec's canonical JSON.")
     fit: FitInfo | None = Field(
         description="Whether the network fits the tiles of emulated IPUs or IPUs; null for a CPU, "
         "and where that cannot be predicted."
+    )
+    nir_targets: list[str] = Field(
+        description="Values of export.nir[].target: the simulators that can run the network from a "
+        "NIR file; what training decides is looked at after the first epoch. Empty if none can."
     )
