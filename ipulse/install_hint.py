@@ -10,6 +10,7 @@ from ipulse_core.errors import MissingDependency
 _COMMANDS = {
     "ipulse": "pip install ./core '.[{extra}]'",
     "ipulse-service": "pip install ./core . './service[{extra}]'",
+    "ipu-tensorflow-emulator": "pip install ./core ./emulator './ipu-tensorflow-emulator[{extra}]'",
     "ipulse-worker": "pip install ./core . ./emulator ./ops './worker[{extra}]'",
 }
 # pip needs the root before the distributions that depend on it.
@@ -25,12 +26,14 @@ def install_hint(extra: str, distribution: str = "ipulse") -> str:
     return f"run `{command}` in a checkout of the IPUlse repository"
 
 
-def require_modules(modules: Sequence[str], purpose: str) -> None:
+def require_modules(
+    modules: Sequence[str], purpose: str, extra: str = "all", distribution: str = "ipulse"
+) -> None:
     """Raise MissingDependency, with a hint, if one of these top-level modules is not installed."""
     missing = [name for name in modules if importlib.util.find_spec(name) is None]
     if missing:
         verb = "is" if len(missing) == 1 else "are"
         raise MissingDependency(
             f"{purpose} needs {' and '.join(missing)}, which {verb} not installed: "
-            + install_hint("all")
+            + install_hint(extra, distribution)
         )

@@ -7,10 +7,14 @@ import signal
 import sys
 
 VARIABLE = "_IPULSE_COMPLETE"  # a shell sets it to ask for completions
+# httpx and httpcore import them wherever they are installed, for 0.1 s; no command uses them.
+_UNUSED = ("httpx._main", "trio")
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Run one command; return its exit code (see ipulse.cli.exits)."""
+    if arguments is None:  # a program of its own: what else runs in a process may need them
+        sys.modules.update(dict.fromkeys(_UNUSED))  # type: ignore[arg-type]  # None: not found
     try:
         return _run(sys.argv[1:] if arguments is None else arguments)
     except KeyboardInterrupt:  # during the imports; commands handle it themselves
@@ -28,6 +32,8 @@ def _run(arguments: list[str]) -> int:
         answered = answer()
         if answered is not None:
             return answered
+    if arguments == ["--version"] and _print_version():
+        return 0
     from ipulse_core.errors import MissingDependency
 
     try:
@@ -44,3 +50,14 @@ def _run(arguments: list[str]) -> int:
         print(f"ipulse: {error}", file=sys.stderr)  # noqa: T201  # rich may be missing
         return 5
     return run(arguments)
+
+
+def _print_version() -> bool:
+    """Print the version without the application; False if it cannot be written."""
+    from ipulse_core.version import version
+
+    try:
+        print(version(), flush=True)  # noqa: T201  # rich is not imported
+    except OSError:  # the application reports it
+        return False
+    return True

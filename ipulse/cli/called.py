@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 from typing import NoReturn
 
+PROGRAM = "ipulse"
 # A command in a message: in backticks, as in `ipulse up`.
 _QUOTED = re.compile(r"`ipulse(?=[ `])")
 

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import os
-
 import typer
-from typer.completion import completion_init  # type: ignore[attr-defined]
 
-from . import VARIABLE
-from .service_offers import offered_jobs
-
-PROGRAM = "ipulse"
-
-
-def prepare_completion() -> None:
-    """Make Typer know the shells, if one of them asks for completions."""
-    if VARIABLE in os.environ:
-        completion_init()
+from .setting_names import offered_settings, setting_names
 
 
 def complete_job(context: typer.Context, incomplete: str) -> list[tuple[str, str]]:
     """Return the ids of the newest jobs that begin so, and their states; none if it fails."""
+    from .service_offers import offered_jobs
+
     return offered_jobs(context.params, incomplete)
+
+
+def complete_setting(incomplete: str) -> list[str]:
+    """Return the fields of a spec that begin so, with an equals sign."""
+    return offered_settings(setting_names(), incomplete)

@@ -16,6 +16,8 @@ from typing import Any
 from ipulse_core.build_cache.directory import cache_directory
 from ipulse_core.version import version
 
+from .setting_names import setting_names
+
 _FOLDER = Path(__file__).parent
 
 
@@ -31,7 +33,8 @@ def read_index() -> dict[str, Any] | None:
 
 def write_index(command: Any) -> None:
     """Write the index of an application; without a place for it the next answer is slow, too."""
-    document = {"key": _key(), "root": _described(command)}
+    root = {**_described(command), "settings": setting_names()}
+    document = {"key": _key(), "root": root}
     path = _path()
     with suppress(OSError):
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -57,6 +60,15 @@ def _key() -> list[Any]:
     return [version(), str(_FOLDER), len(times), max(times)]
 
 
+def _offers(parameter: Any) -> str:
+    """Return what a shell is offered for a parameter beside its choices: "" for nothing."""
+    metavar = str(parameter.metavar).strip("[]{}.")
+    if parameter._custom_shell_complete is not None:
+        return "setting" if metavar.startswith("FIELD=") else "job"
+    kinds = {"QUERY": "term", "SWEEP": "sweep", "NAME[@VERSION": "dataset", "NAMES": "column"}
+    return kinds.get(metavar, "")
+
+
 def _described(command: Any, parent: Any = None) -> dict[str, Any]:
     from rich.text import Text
     from typer.core import TyperOption
@@ -69,8 +81,7 @@ def _described(command: Any, parent: Any = None) -> dict[str, Any]:
     for parameter in command.get_params(context):
         described = {
             "choices": list(parameter.type_descriptor.choices or []),
-            "is_job": parameter._custom_shell_complete is not None,  # nothing else is looked up
-            "is_query": str(parameter.metavar).strip("[]") == "QUERY",
+            "offers": _offers(parameter),
             "is_file": parameter.type_descriptor.is_file,
             "is_repeated": parameter.multiple if isinstance(parameter, TyperOption) else False,
             "nargs": parameter.nargs,

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import os
+import re
 import sys
 import traceback
 from collections.abc import Callable
@@ -12,9 +14,10 @@ from enum import IntEnum
 from typing import Any
 
 import typer
+from typer.models import OptionInfo
 
 from ipulse_core import errors
-from ipulse_core.errors import InvalidInput, IPUlseError
+from ipulse_core.errors import InvalidInput, IPUlseError, Problem
 
 from .signals import terminable
 from .terminal import Declined, ReaderGone, emit, say
@@ -30,6 +33,7 @@ class Exit(IntEnum):
     NOT_PERMITTED = 4
     UNAVAILABLE = 5
     OTHER = 6
+    CONFLICT = 7
     INTERRUPTED = 130
     READER_GONE = 141
 
@@ -37,14 +41,17 @@ class Exit(IntEnum):
 MEANINGS: dict[Exit, str] = {
     Exit.OK: "done",
     Exit.JOB_FAILED: "the job failed or was cancelled",
-    Exit.INVALID: "wrong usage, or an invalid spec",
-    Exit.NOT_FOUND: "the job or the artifact does not exist",
+    Exit.INVALID: "wrong usage, an invalid spec, or a file that cannot be read or written",
+    Exit.NOT_FOUND: "the job or the file of a job does not exist",
     Exit.NOT_PERMITTED: "the token is missing, wrong, or lacks the permission",
     Exit.UNAVAILABLE: "no service answers, or a dependency is not installed",
-    Exit.OTHER: "another error of the service or of this machine",
+    Exit.OTHER: "another error of the service or of this machine, or a timeout",
+    Exit.CONFLICT: "the present state does not allow it, such as a job that has ended",
     Exit.INTERRUPTED: "interrupted by Ctrl-C, SIGTERM or a hang-up",
     Exit.READER_GONE: "the reader of the output closed it",
 }
+
+_PARAMETER = re.compile(r"\bstart_mode=(\w+)")
 
 # The first class that matches an error decides.
 _CODES: tuple[tuple[type[Exception], Exit], ...] = (
@@ -53,6 +60,10 @@ _CODES: tuple[tuple[type[Exception], Exit], ...] = (
     (errors.NotAuthenticated, Exit.NOT_PERMITTED),
     (errors.NotPermitted, Exit.NOT_PERMITTED),
     (errors.Unavailable, Exit.UNAVAILABLE),
+    (errors.Conflict, Exit.CONFLICT),
+    # Paths come from the user.
+    *((kind, Exit.INVALID) for kind in (FileNotFoundError, FileExistsError, PermissionError)),
+    *((kind, Exit.INVALID) for kind in (IsADirectoryError, NotADirectoryError)),
 )
 
 
@@ -65,16 +76,18 @@ def guarded(command: Callable[..., int]) -> Callable[..., None]:
 
     @functools.wraps(command)
     def run(*arguments: Any, **options: Any) -> None:
-        raise typer.Exit(_outcome(lambda: command(*arguments, **options), options))
+        raise typer.Exit(_outcome(command, arguments, options))
 
     return run
 
 
-def _outcome(call: Callable[[], int], options: dict[str, Any]) -> int:
+def _outcome(
+    command: Callable[..., int], arguments: tuple[Any, ...], options: dict[str, Any]
+) -> int:
     try:
         try:
             with terminable():
-                return call()
+                return command(*arguments, **options)
         except KeyboardInterrupt:
             say("Interrupted.")
             return Exit.INTERRUPTED
@@ -82,7 +95,7 @@ def _outcome(call: Callable[[], int], options: dict[str, Any]) -> int:
             say("Nothing was changed.")
             return Exit.INTERRUPTED
         except (IPUlseError, TimeoutError, OSError) as error:
-            return _report(error, bool(options.get("as_json")))
+            return _report(error, command, bool(options.get("as_json")))
     except (ReaderGone, BrokenPipeError):
         _discard_output()
         return Exit.READER_GONE
@@ -90,7 +103,7 @@ def _outcome(call: Callable[[], int], options: dict[str, Any]) -> int:
         return _report_unexpected(error)
 
 
-def _report(error: Exception, as_json: bool) -> Exit:
+def _report(error: Exception, command: Callable[..., int], as_json: bool) -> Exit:
     if isinstance(error, BrokenPipeError):
         raise error
     if _debugging():
@@ -102,14 +115,55 @@ def _report(error: Exception, as_json: bool) -> Exit:
         body = {"code": code, "message": message, "problems": [p.to_json() for p in problems]}
         with suppress(OSError):  # the disk may be full, which may be the error
             emit({"error": body})
-    say(f"ipulse: {message}", style="red")
+    say(f"ipulse: {as_options(message)}", style="red")
     for problem in problems:
         if str(problem) != message and problem.detail != message:
-            is_argument = problem.pointer[1:].isupper()  # as in the usage of the command
-            text = problem.detail if is_argument else problem
-            say(f"  {text}", style="none")  # not left out with --quiet
+            say(f"  {_placed(problem, command)}", style="none")  # not left out with --quiet
     discard_unwritten()
     return exit_of(error)
+
+
+def _placed(problem: Problem, command: Callable[..., int]) -> str:
+    """Return a problem with its place: an option of the command, or a field of the spec."""
+    name = problem.pointer.removeprefix("/query").removeprefix("/")
+    if name.isupper():  # an argument, as in the usage of the command
+        return as_options(problem.detail)
+    options = _option_names(command)
+    text = f"{options[name]}: {problem.detail}" if name in options else str(problem)
+    return as_options(text)
+
+
+def as_options(text: str) -> str:
+    """Return a message of the service with the options of the command line for its parameters."""
+    return _PARAMETER.sub(r"--start-mode \1", text)
+
+
+def _option_names(command: Callable[..., int]) -> dict[str, str]:
+    """Return the options of a command by the names of its parameters."""
+    found = {}
+    for name, parameter in inspect.signature(command).parameters.items():
+        for given in getattr(parameter.annotation, "__metadata__", ()):
+            if isinstance(given, OptionInfo):
+                flags = [flag for flag in given.param_decls or () if flag.startswith("--")]
+                found[name] = flags[0].partition("/")[0] if flags else f"--{name}"
+    return {name: flag.replace("_", "-") for name, flag in found.items()}
+
+
+def report_usage(error: typer.TyperException, as_json: bool) -> int:
+    """Report what is wrong with a command line, in the style of all errors."""
+    context = getattr(error, "ctx", None)
+    if type(error).__name__ == "NoArgsIsHelpError":
+        say(error.format_message(), style="none")
+        return int(Exit.INVALID)
+    message = error.format_message()
+    if as_json:
+        with suppress(OSError):
+            emit({"error": {"code": "usage", "message": message, "problems": []}})
+    say(f"ipulse: {message}", style="red")
+    if context is not None:
+        say(f"  {' '.join(context.get_usage().split())}", style="none")
+        say(f"  `{context.command_path} --help` shows all options.", style="none")
+    return int(Exit.INVALID)
 
 
 def exit_of(error: Exception) -> Exit:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import functools
 import inspect
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields
+from datetime import datetime
 from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any, get_type_hints
@@ -14,8 +15,11 @@ from typing import Annotated, Any, get_type_hints
 import typer
 
 from ipulse.client import Connection
+from ipulse.times import time_of
+from ipulse_core import strict_json
+from ipulse_core.errors import InvalidInput, Problem
 
-from .completing import complete_job
+from .completing import complete_job, complete_setting
 from .exits import Exit
 
 # A name in a list with commas; in quotation marks a comma is part of it: label."a, b".
@@ -36,7 +40,7 @@ JobQuery = Annotated[
     str | None,
     typer.Option("--query", "-q", metavar="QUERY", help="All jobs that this query finds."),
 ]
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Only count the jobs.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Only count the jobs that would change.")]
 SpecPath = Annotated[
     Path,
     typer.Argument(
@@ -60,9 +64,14 @@ Settings = Annotated[
     typer.Option(
         "--set",
         metavar="FIELD=VALUE",
+        autocompletion=complete_setting,
         help="Replace a field of the spec: epochs=5, training.epochs=5 or /training/epochs=5. "
         "The value is YAML. May be repeated.",
     ),
+]
+JobName = Annotated[
+    str | None,
+    typer.Option("--name", metavar="TEXT", help="Name of the job, in place of the spec's."),
 ]
 Tags = Annotated[
     list[str] | None,
@@ -181,6 +190,23 @@ def _own_parameters(command: Callable[..., Exit]) -> Iterator[tuple[str, inspect
         yield name, parameter, hints[name]
 
 
+def with_name(settings: Sequence[str] | None, name: str | None) -> list[str]:
+    """Return the settings of a spec with another one for its name, if there is a name."""
+    named = [] if name is None else [f"/name={strict_json.dumps(name)}"]
+    return [*(settings or ()), *named]
+
+
 def names_in(text: str) -> list[str]:
     """Return the names in the text of an option that takes several, with commas."""
     return [name.strip() for name in _NAME.findall(text) if name.strip()]
+
+
+def parse_time(name: str, text: str | None) -> datetime | None:
+    """Read a time; without a time zone it is local."""
+    if text is None:
+        return None
+    try:
+        return time_of(text)
+    except ValueError:
+        detail = f"must be a time such as 2026-01-31 or 2026-01-31T12:00:00Z; got {text[:60]!r}"
+        raise InvalidInput([Problem(f"/{name}", "wrong_form", detail)], "no such time") from None

@@ -11,8 +11,10 @@ from typing import Any, NamedTuple
 
 from . import VARIABLE
 from .completion_index import read_index
+from .setting_names import offered_settings
 
 _TAB = "\t"
+_TERMS = ("term", "column")  # words that go on after what is offered
 _BREAKS = ":=@"  # bash breaks words there
 _SPECIAL = re.compile(r"[^\w./:=@%+,-]")  # a shell may evaluate these characters
 # Characters that a shell does not take literally between these quotation marks.
@@ -115,25 +117,33 @@ def offered(index: dict[str, Any], words: list[str], begun: str) -> list[Offer]:
         if waiting is not None:
             given[waiting["id"]], waiting = word, None
         elif word.startswith("-"):
+            word, equals, value = word.partition("=")
             option = command["options"].get(word)
             if option is None or option["nargs"] != 1:
                 raise _Unclear
-            given[option["id"]] = ""
-            waiting = None if option["is_flag"] else option
+            given[option["id"]] = value
+            waiting = None if option["is_flag"] or equals else option
         elif command["commands"]:
             command, place = _child(command, word)
             given = {}
         else:
             place += 1
-    if waiting is not None and waiting["is_query"]:
-        return _values(waiting, begun, given)
+    if waiting is not None and waiting["offers"] in _TERMS:
+        return _values(index, waiting, begun, given)
     argument = _argument(command, place)
-    if argument is not None and argument["is_query"] and not begun.startswith("-"):
-        return _values(argument, begun, given)
+    if argument is not None and argument["offers"] == "term" and not begun.startswith("-"):
+        return _values(index, argument, begun, given)
+    if waiting is None and begun.startswith("--") and "=" in begun:
+        name, _, value = begun.partition("=")
+        option = command["options"].get(name)
+        if option is None or option["is_flag"]:
+            return []
+        found = _values(index, option, value, given)
+        return [Offer(f"{name}={offer.word}", offer.help, is_term=True) for offer in found]
     if "=" in begun or (waiting is not None and begun.startswith("-")):
         raise _Unclear
     if waiting is not None:
-        return _values(waiting, begun, given)
+        return _values(index, waiting, begun, given)
     if begun.startswith("-"):
         return [
             Offer(name, option["help"])
@@ -149,7 +159,7 @@ def offered(index: dict[str, Any], words: list[str], begun: str) -> list[Offer]:
             if name.startswith(begun) and not child["is_hidden"]
         ]
     if argument is not None:
-        return _values(argument, begun, given)
+        return _values(index, argument, begun, given)
     if begun and not begun[0].isalnum():
         raise _Unclear
     return []
@@ -174,15 +184,17 @@ def _child(command: dict[str, Any], word: str) -> tuple[dict[str, Any], int]:
     raise _Unclear
 
 
-def _values(parameter: dict[str, Any], begun: str, given: Mapping[str, str]) -> list[Offer]:
-    if parameter["is_job"]:
-        from .service_offers import offered_jobs  # it takes longer to import than the rest
+def _values(
+    index: dict[str, Any], parameter: dict[str, Any], begun: str, given: Mapping[str, str]
+) -> list[Offer]:
+    kind = parameter["offers"]
+    if kind == "setting":
+        return [Offer(text) for text in offered_settings(index["settings"], begun)]
+    if kind:
+        from .service_offers import OFFERS  # it takes longer to import than the rest
 
-        return [Offer(*job) for job in offered_jobs(given, begun)]
-    if parameter["is_query"]:
-        from .service_offers import offered_terms
-
-        return [Offer(term, is_term=True) for term in offered_terms(given, begun)]
+        found = OFFERS[kind](given, begun)
+        return [Offer(word, text, is_term=kind in _TERMS) for word, text in found]
     if parameter["is_file"]:
         return [Offer(begun)]
     return [Offer(choice) for choice in parameter["choices"] if choice.startswith(begun)]

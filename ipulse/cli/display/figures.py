@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from ipulse_core.events import metric_scope
 from ipulse_core.numbers import plain_number
 
 # Names of metrics that are fractions, and shown in percent.
@@ -18,12 +19,8 @@ def percent(share: float) -> str:
 
 
 def completed(metric: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a metric event, or a job's progress, with all fields.
-
-    Events that version 0.1 stored lack the scope; only epochs had test metrics.
-    """
-    scope = "epoch" if "test_loss" in metric["values"] else "step"
-    return {"scope": scope, "held_out": "test", "evaluated": None, **metric}
+    """Return a metric event of any release, or a job's progress, with all fields."""
+    return {"scope": metric_scope(metric), "held_out": "test", "evaluated": None, **metric}
 
 
 def with_evaluation(metric: Mapping[str, Any], before: Mapping[str, Any] | None) -> dict[str, Any]:

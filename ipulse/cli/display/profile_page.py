@@ -11,6 +11,7 @@ from ipulse_core.pva.difference import Change, ProfileDifference
 from ipulse_core.pva.execution import ExecutionReport
 from ipulse_core.pva.figures import FIGURES, figures_of, tile_bytes
 from ipulse_core.pva.report import Report
+from ipulse_core.registry.layer_paths import layer_name
 
 from .figures import percent
 
@@ -42,7 +43,7 @@ def profile_lines(profile: dict[str, Any]) -> Iterator[str]:
     for layer in profile["activity"]["layers"]:
         dropped = layer["overflow"]["training"]
         yield (
-            f"  {layer['layer']}  {layer['neurons']:6,} neurons  "
+            f"  {_title(layer)}  {layer['neurons']:6,} neurons  "
             f"firing rate {percent(layer['firing_rate'])}  "
             f"active-gradient fraction {percent(layer['gradient_share'])}  "
             f"{dropped:,.0f} dropped spikes"
@@ -51,6 +52,12 @@ def profile_lines(profile: dict[str, Any]) -> Iterator[str]:
     yield "memory"
     for name, memory in profile["memory"].items():
         yield f"  {name:<18} {size_text(memory['bytes']):>12}"
+
+
+def _title(layer: dict[str, Any]) -> str:
+    """Return the name of a layer; profiles of earlier releases have its number only."""
+    key = layer["layer"]
+    return str(layer.get("name") or (layer_name(key - 1, key) if isinstance(key, int) else key))
 
 
 def _section(title: str, parts: list[dict[str, Any]], seconds_of: Any) -> Iterator[str]:

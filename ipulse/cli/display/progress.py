@@ -159,6 +159,8 @@ def _state_line(fields: dict[str, Any]) -> str:
     words = [str(fields["state"])]
     if fields.get("reason"):
         words.append(f"({fields['reason']})")
+    if fields.get("by"):
+        words.append(f"by {fields['by']}")
     if fields.get("message"):
         words.append(str(fields["message"]))
     return " ".join(words)
@@ -175,30 +177,46 @@ def _counts(part: dict[str, Any], remaining: float | None) -> list[str]:
     done, total = part.get("steps_done"), part.get("steps_total")
     if total is None or done == total:
         return []
-    left = [] if remaining is None else [f"{duration(remaining)} left"]
-    return [f"{done:,} of {total:,} done", *left]
+    left = time_left(remaining)
+    return [f"{done:,} of {total:,} done", *([left] if left else [])]
 
 
 def _eta(metric: dict[str, Any]) -> str | None:
-    seconds = metric.get("eta_seconds")
-    return None if seconds is None else f"{duration(seconds)} left"
+    if metric["step"] >= metric["steps"]:
+        return None
+    return time_left(metric.get("eta_seconds")) or None
 
 
 def duration(seconds: float) -> str:
-    """Format seconds for people: 9.9 s, 1 min 40 s, 2 h 01 min."""
+    """Format seconds for people: 9.9 s, 1 min 40 s, 2 h 01 min, 2 d 03 h; the page does so, too."""
     if seconds < 9.95:
         return f"{seconds:.1f} s"
-    if seconds < 100:
+    if seconds < 99.5:
         return f"{seconds:.0f} s"
     minutes, rest = divmod(round(seconds), 60)
     if minutes < 100:
         return f"{minutes} min {rest:02} s"
-    return f"{minutes // 60} h {minutes % 60:02} min"
+    hours = minutes // 60
+    return (
+        f"{hours} h {minutes % 60:02} min" if hours < 48 else f"{hours // 24} d {hours % 24:02} h"
+    )
+
+
+def time_left(seconds: float | None) -> str:
+    """Return the time that something is expected to take, or that it takes longer than expected."""
+    if seconds is None:
+        return ""
+    return f"{duration(seconds)} left" if seconds >= 0.05 else "longer than expected"
 
 
 def phase_seconds(job: JobSnapshot) -> dict[str, float]:
     """Return the seconds of each phase that a job has completed, in the order of the phases."""
     return {name: job.phase_seconds[name] for name in PHASES if name in job.phase_seconds}
+
+
+def run_seconds(job: JobSnapshot) -> float:
+    """Return the seconds for which agents have had a job that has ended: its phases."""
+    return sum(job.phase_seconds.get(phase.value, 0.0) for phase in Phase)
 
 
 def outcome(job: JobSnapshot) -> str:

@@ -15,6 +15,8 @@ from ipulse_core import strict_json
 from ipulse_core.ids import short_id
 from ipulse_core.numbers import plain_number
 
+WASTED = ("failed", "lost")  # outcomes whose device time is shown apart
+
 
 def show_sweep(sweep: SweepStatus) -> None:
     """Write the facts of a sweep."""
@@ -34,9 +36,16 @@ def show_trials(sweep: SweepStatus, trials: Sequence[SweepTrial], wide: bool = F
 
 
 def best_first(sweep: SweepStatus, trials: Sequence[SweepTrial]) -> list[SweepTrial]:
-    """Return the trials, the best first and those without a value last."""
+    """Return the trials that have succeeded, the best first, then the others in the same order.
+
+    A pruned trial has the value of fewer epochs, so that it is never the best.
+    """
     sign = -1 if sweep.goal == "maximize" else 1
-    return sorted(trials, key=lambda trial: (trial.value is None, sign * (trial.value or 0)))
+
+    def order(trial: SweepTrial) -> tuple[bool, bool, float]:
+        return trial.state != "succeeded", trial.value is None, sign * (trial.value or 0)
+
+    return sorted(trials, key=order)
 
 
 def setting_text(parameters: dict[str, object]) -> str:
@@ -52,7 +61,7 @@ def _row(sweep: SweepStatus, trial: SweepTrial) -> list[str]:
         for job in trial.json["jobs"]
     )
     settings = [_value(trial.parameters.get(pointer)) for pointer in sweep.parameters]
-    return [str(trial.number), *settings, trial.state, value, spread, str(trial.n), jobs]
+    return [str(trial.number), *settings, trial.shown_state, value, spread, str(trial.n), jobs]
 
 
 def _value(value: object) -> str:
@@ -67,12 +76,15 @@ def _facts(sweep: SweepStatus) -> Iterator[tuple[str, str]]:
     yield "id", sweep.id
     yield "state", f"{sweep.state}{reason}"
     yield "", sweep.message
-    counts = ", ".join(f"{count:,} {state}" for state, count in sweep.by_state.items())
+    words = {"running": "queued or running"}  # it says only that they have not ended
+    counts = ", ".join(f"{count:,} {words.get(s, s)}" for s, count in sweep.by_state.items())
     yield "trials", f"{sweep.begun:,} of {sweep.trials:,} begun" + (counts and f": {counts}")
     yield "method", f"{sweep.method}, {sweep.parallel} at the same time"
     yield "created", second_text(time_of(sweep.json["created_at"]))
     seconds = sweep.json.get("device_seconds")
-    yield "device time", duration(seconds) if seconds else ""
+    cost = sweep.json.get("cost", {})
+    wasted = ", ".join(f"{name} {duration(cost[name])}" for name in WASTED if cost.get(name))
+    yield "device time", duration(seconds) + (wasted and f" ({wasted})") if seconds else ""
     if sweep.best:
         value = figure(sweep.metric, sweep.best["value"])
         yield "best", f"{sweep.metric} {value} in trial {sweep.best['number']}"

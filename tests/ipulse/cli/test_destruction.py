@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from ipulse.cli.command_list import COMMANDS, GROUPS
+from ipulse.cli.command_list import COMMANDS, GROUPS, load
 from ipulse.client import Connection
 from ipulse_core.states import JobState
 from tests.ipulse.cli.conftest import SPEC, Run
@@ -31,19 +31,22 @@ DESTRUCTIVE = {
     "delete",
     "agent leave",
     "agent remove",
-    "agent revoke",
+    "agent token",
     "cache prune",
     "data delete",
     "op delete",
+    "pool delete",
+    "project member",
     "sweep delete",
     "token revoke",
+    "webhook delete",
 }
 
 
 def tree() -> Iterator[tuple[str, Callable[..., int]]]:
-    yield from COMMANDS.items()
+    yield from ((name, load(place)) for name, place in COMMANDS.items())
     for group, commands in GROUPS.items():
-        yield from ((f"{group} {name}", command) for name, command in commands.items())
+        yield from ((f"{group} {name}", load(place)) for name, place in commands.items())
 
 
 def calls(command: Callable[..., int]) -> set[str]:
@@ -99,7 +102,7 @@ def test_a_job_stays(run: Run, client: Connection) -> None:
 def test_of_several_jobs_none_is_deleted_while_one_is_open(run: Run, client: Connection) -> None:
     job_id, is_open = ended_job(client), client.submit(SPEC).id
     refused = run("delete", job_id, is_open, "--yes")
-    assert refused.code == 6
+    assert refused.code == 7
     assert is_open in refused.err
     assert client.job(job_id).state is JobState.CANCELLED
     client.job(is_open).cancel()
@@ -130,7 +133,12 @@ def test_a_token_stays(run: Run, client: Connection) -> None:
 
 @pytest.mark.parametrize(
     "command",
-    [("agent", "revoke", "some-id"), ("agent", "remove", "pod"), ("op", "delete", "op@sha256:0")],
+    [
+        ("agent", "revoke", "some-id"),
+        ("agent", "remove", "pod"),
+        ("op", "delete", "op@sha256:0"),
+        ("project", "member", "default", "--remove", "alice"),
+    ],
 )
 def test_it_says_what_it_would_do(run: Run, command: tuple[str, ...]) -> None:
     refused = run(*command)

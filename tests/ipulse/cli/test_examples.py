@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ from tests.ipulse.live_service import ROOT
 
 from .conftest import Run
 
-WITHOUT_DATA = ("completion",)  # a script for a shell
+WITHOUT_DATA = ("completion", "spec schema")  # a script for a shell, and always JSON
 NAMES = [*COMMANDS, *(f"{group} {name}" for group in GROUPS for name in GROUPS[group])]
 
 
@@ -48,10 +49,11 @@ def test_every_example_is_accepted(
     monkeypatch.setenv("HOME", str(tmp_path))
     (tmp_path / "recordings").mkdir()
     (tmp_path / "examples").symlink_to(ROOT / "examples")
-    for name in ("program.cpp", "mine.npz"):
+    for name in ("program.cpp", "mine.npz", "train.py"):
         (tmp_path / name).touch()
     command: Any = whole_command()
-    arguments: list[str] = shlex.split(example.partition(" < ")[0])
+    without_redirection = re.split(r" [<>] ", example)[0]
+    arguments: list[str] = shlex.split(without_redirection)
     arguments = [argument.replace("~", str(tmp_path)) for argument in arguments]
     while arguments and arguments[0] in getattr(command, "commands", {}):
         command = command.commands[arguments.pop(0)]

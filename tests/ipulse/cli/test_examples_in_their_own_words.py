@@ -15,7 +15,7 @@ import pytest
 from ipulse.client import Connection
 from ipulse.spec.document.template import spec_template
 from tests.ipulse.cli.conftest import Ran, Run
-from tests.ipulse.live_service import ROOT
+from tests.ipulse.live_service import ROOT, LiveService
 from tests.service.datasets.files import spikes
 
 PAGE = ROOT / "service/ipulse_service/http/web/static/views/new/examples.js"
@@ -63,10 +63,16 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@pytest.fixture(scope="module")
+def token(service: LiveService) -> str:
+    """A token of the owner that may submit code, whoever pushed a data set before."""
+    with Connection(service.url, service.token) as client:
+        return client.create_token("coder", None, 600, submit_code=True).secret
+
+
 @pytest.fixture
-def run(run: Run, client: Connection) -> Run:
-    """Run a command with a token that may submit code, without waiting for a job's end."""
-    token = client.create_token("coder", "user", 600, submit_code=True).secret
+def run(run: Run, token: str) -> Run:
+    """Run a command with this token, without waiting for a job's end."""
 
     def run_without_watching(*arguments: str) -> Ran:
         words = [word for word in arguments if word != "--watch"]

@@ -13,6 +13,7 @@ import pytest
 from ipulse import __version__
 from ipulse.install_hint import install_hint
 from ipulse.stack.tls import self_signed
+from tests import local_agents
 from tests.ipulse.live_service import ROOT, Agent, LiveService
 
 from .conftest import FILES, Run, environment, finished
@@ -20,7 +21,7 @@ from .conftest import FILES, Run, environment, finished
 
 class TestTrouble:
     def test_no_such_job(self, run: Run) -> None:
-        for command in ("status", "watch", "logs", "artifacts", "download", "profile", "cancel"):
+        for command in ("status", "watch", "logs", "download", "profile", "cancel"):
             ran = run(command, "job_of_nobody", "--json")
             assert ran.code == 3
             assert ran.json["error"]["code"] == "not_found"
@@ -43,8 +44,12 @@ class TestTrouble:
         assert ran.code == 4
         assert "nobody-has-this-one" not in ran.out + ran.err
 
-    def test_the_workers_token_is_not_a_users(self, run: Run, service: LiveService) -> None:
-        ran = run("list", "--token-file", str(service.home / "worker-token"))
+    def test_an_agents_token_is_not_a_users(
+        self, run: Run, service: LiveService, tmp_path: Path
+    ) -> None:
+        file = tmp_path / "token-of-an-agent"
+        file.write_text(local_agents.token(service.home))
+        ran = run("list", "--token-file", str(file))
         assert ran.code == 4
 
     @pytest.mark.parametrize(
@@ -62,6 +67,7 @@ class TestTrouble:
     def test_wrong_usage(self, offline: Run, arguments: Any) -> None:
         ran = offline(*arguments)
         assert (ran.code, ran.out) == (2, "")
+        assert ran.err.startswith("ipulse: ")
         assert "Usage: ipulse" in ran.err
 
     def test_an_unexpected_error_is_a_line_and_a_hint(self, tmp_path: Path) -> None:
@@ -86,10 +92,10 @@ class TestTrouble:
     def test_missing_libraries_have_an_install_hint(self) -> None:
         program = (
             "import sys; sys.modules['{}'] = None\n"
-            "import ipulse.cli; sys.exit(ipulse.cli.main(['list']))\n"
+            "import ipulse.cli; sys.exit(ipulse.cli.main({}))\n"
         )
-        for name in ("typer", "httpx", "yaml"):
-            command = [sys.executable, "-c", program.format(name)]
+        for name, arguments in (("typer", ["list"]), ("httpx", ["list"]), ("yaml", ["init"])):
+            command = [sys.executable, "-c", program.format(name, arguments)]
             env = environment()
             ran = subprocess.run(command, capture_output=True, text=True, env=env, check=False)
             assert ran.returncode == 5
@@ -109,6 +115,7 @@ class TestTrouble:
         ],
         ids=str,
     )
+    @pytest.mark.sample(1)
     def test_a_command_without_its_package_has_an_install_hint(
         self, missing: str, arguments: Any, tmp_path: Path
     ) -> None:
@@ -156,9 +163,8 @@ class TestProgram:
 
 class TestItself:
     def test_version(self, offline: Run) -> None:
-        assert offline("version").out == f"{__version__}\n"
         assert offline("--version").out == f"{__version__}\n"
-        assert offline("version", "--json").json == {"version": __version__}
+        assert offline("--version", "--json").json == {"version": __version__}
 
     def test_help_names_commands_and_exit_codes(self, offline: Run) -> None:
         ran = offline("--help")
@@ -171,7 +177,8 @@ class TestItself:
         assert ran.code == 2
         assert "/\\u2713: there is no such field" in ran.err
 
-    @pytest.mark.parametrize("arguments", [["version"], ["version", "--json"], ["--help"]])
+    @pytest.mark.parametrize("arguments", [["--version"], ["--version", "--json"], ["--help"]])
+    @pytest.mark.sample(1)
     def test_a_full_disk_is_reported_in_a_line(self, arguments: Any) -> None:
         with open("/dev/full", "w") as full:
             command = [sys.executable, "-m", "ipulse", *arguments]

@@ -122,7 +122,7 @@ def test_layers_are_in_order() -> None:
 @pytest.mark.parametrize(
     ("seconds", "words"),
     [(0.0, "0.0 s"), (9.94, "9.9 s"), (9.96, "10 s"), (99.4, "99 s"), (100, "1 min 40 s"),
-     (5999, "99 min 59 s"), (7260, "2 h 01 min")],
+     (5999, "99 min 59 s"), (7260, "2 h 01 min"), (183_600, "2 d 03 h")],
 )  # fmt: skip
 def test_durations(seconds: float, words: str) -> None:
     assert duration(seconds) == words

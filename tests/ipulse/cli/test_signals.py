@@ -85,7 +85,7 @@ def test_a_second_ctrl_c_while_python_ends_changes_nothing() -> None:
         "os.kill(os.getpid(), signal.SIGINT)\n"
         "sys.exit(code)\n"
     )
-    command = [sys.executable, "-c", program, "version"]
+    command = [sys.executable, "-c", program, "--version"]
     ran = subprocess.run(command, capture_output=True, text=True, env=environment(), check=False)
     assert (ran.returncode, ran.stderr) == (0, "")
 

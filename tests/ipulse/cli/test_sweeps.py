@@ -82,7 +82,7 @@ def test_deleted_jobs_are_marked_and_repeated(
     vary = ("--vary", "learning_rate=0.25,0.5")
     sweep_id = run("sweep", "run", str(spec_file), *vary, "--name", "in parts").out.strip()
     working(sweep_id)
-    assert run("sweep", "retry", sweep_id).code == 6, "nothing failed"
+    assert run("sweep", "retry", sweep_id).code == 7, "nothing failed"
     gone = client.sweep(sweep_id).trials()[0].job_ids[0]
     client.job(gone).delete()
     shown = run("sweep", "show", sweep_id, "--wide")

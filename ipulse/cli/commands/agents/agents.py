@@ -1,4 +1,4 @@
-"""agent token, list, drain, resume and remove, and devices: agents as the service knows them."""
+"""agent token, list, drain and remove, and devices: agents as the service knows them."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from ipulse.cli.exits import Exit
 from ipulse.cli.options import Address, AsJSON, Wide, Yes, addressed
 from ipulse.cli.tables import show_list
 from ipulse.cli.terminal import confirm, emit, minute_text, say, second_text, show, show_done
+from ipulse.client import Connection
 from ipulse.client.administration.resources import AgentStatus
 from ipulse.client.location import is_local_url
 from ipulse_core.errors import InvalidInput, Problem, Unavailable
@@ -39,14 +40,33 @@ def create_join_token(
             help="Address of the service for the other machine. [default: its own, if it has TLS]",
         ),
     ] = "",
+    listed: Annotated[
+        bool, typer.Option("--list", help="List the join tokens that can still be used.")
+    ] = False,
+    revoke: Annotated[
+        str | None,
+        typer.Option(metavar="ID", help="Revoke a join token; agents that joined with it stay."),
+    ] = None,
+    yes: Yes = False,
     as_json: AsJSON = False,
 ) -> Exit:
     """Print the command with which an agent of another machine joins this service.
 
     It contains a secret token, which is stored nowhere. Only the owner's token can make one.
     """
+    if listed and revoke is not None:
+        detail = "--list and --revoke exclude each other"
+        raise InvalidInput([Problem("/revoke", "contradiction", detail)], detail)
+    if revoke is not None:
+        confirm("revoke", f"the join token {revoke}", yes)
+        with at.connect() as connection:
+            connection.revoke_join_token(revoke)
+        show_done("revoked", revoke, as_json)
+        return Exit.OK
     with at.connect() as connection:
-        made = connection.create_join_token(_parsed(labels), uses, round(hours * HOUR_SECONDS))
+        if listed:
+            return _list_join_tokens(connection, as_json)
+        made = connection.create_join_token(parse_labels(labels), uses, round(hours * HOUR_SECONDS))
         reached = connection.url
     is_good = reached.startswith("https://") and not is_local_url(reached)
     choices = [join_url, reached if is_good else "", *made.urls]
@@ -74,34 +94,19 @@ def create_join_token(
     return Exit.OK
 
 
-@addressed
-def list_join_tokens(at: Address, wide: Wide = False, as_json: AsJSON = False) -> Exit:
-    """List the join tokens that can still be used, without their secrets."""
-    with at.connect() as connection:
-        tokens = connection.join_tokens()
+def _list_join_tokens(connection: Connection, as_json: bool) -> Exit:
+    tokens = connection.join_tokens()
     rows = [
-        (token.id, str(token.uses_left), minute_text(token.expires_at), _written(token.labels))
+        (
+            token.id,
+            str(token.uses_left),
+            minute_text(token.expires_at),
+            labels_text(token.labels),
+        )
         for token in tokens
     ]
     documents = [token.json["about"] for token in tokens]
-    show_list(
-        "join_tokens", documents, ["ID", "USES LEFT", "EXPIRES", "LABELS"], rows, as_json, wide
-    )
-    return Exit.OK
-
-
-@addressed
-def revoke_join_token(
-    at: Address,
-    token_id: Annotated[str, typer.Argument(metavar="ID", help="Id of the join token.")],
-    yes: Yes = False,
-    as_json: AsJSON = False,
-) -> Exit:
-    """Revoke a join token. Agents that have joined with it stay."""
-    confirm("revoke", f"the join token {token_id}", yes)
-    with at.connect() as connection:
-        connection.revoke_join_token(token_id)
-    show_done("revoked", token_id, as_json)
+    show_list("join_tokens", documents, ["ID", "USES LEFT", "EXPIRES", "LABELS"], rows, as_json)
     return Exit.OK
 
 
@@ -118,7 +123,8 @@ def list_agents(at: Address, wide: Wide = False, as_json: AsJSON = False) -> Exi
             agent.job_id or "",
             second_text(agent.last_seen),
             agent.version,
-            _written(agent.labels),
+            agent.json.get("pool", ""),
+            labels_text(agent.labels),
             ",".join(sorted(agent.missing)),
             agent.state_reason,
         )
@@ -131,6 +137,7 @@ def list_agents(at: Address, wide: Wide = False, as_json: AsJSON = False) -> Exi
         "JOB",
         "LAST SEEN",
         "VERSION",
+        "POOL",
         "LABELS",
         "LACKS",
         "REASON",
@@ -158,11 +165,12 @@ def list_devices(at: Address, wide: Wide = False, as_json: AsJSON = False) -> Ex
             device.state,
             device.job_id or "",
             second_text(device.since) if device.since else "",
-            _written(device.labels),
+            device.json.get("pool", ""),
+            labels_text(device.labels),
         )
         for device in devices
     ]
-    headers = ["AGENT", "DEVICE", "STATE", "JOB", "SINCE", "LABELS"]
+    headers = ["AGENT", "DEVICE", "STATE", "JOB", "SINCE", "POOL", "LABELS"]
     show_list("devices", [device.json for device in devices], headers, rows, as_json, wide)
     return Exit.OK
 
@@ -181,18 +189,19 @@ def drain_agent(
             "[default: the job may end]",
         ),
     ] = None,
+    end: Annotated[
+        bool, typer.Option("--end", help="End the drain: the agent claims jobs again.")
+    ] = False,
     as_json: AsJSON = False,
 ) -> Exit:
     """Keep jobs away from an agent, for instance before its machine is switched off."""
+    if end and within is not None:
+        detail = "--end and --within exclude each other"
+        raise InvalidInput([Problem("/end", "contradiction", detail)], detail)
     with at.connect() as connection:
+        if end:
+            return _show(connection.resume_agent(name), as_json)
         return _show(connection.drain_agent(name, within), as_json)
-
-
-@addressed
-def resume_agent(at: Address, name: AgentNameArgument, as_json: AsJSON = False) -> Exit:
-    """Let an agent that was drained claim jobs again."""
-    with at.connect() as connection:
-        return _show(connection.resume_agent(name), as_json)
 
 
 @addressed
@@ -222,11 +231,13 @@ def _show(agent: AgentStatus, as_json: bool) -> Exit:
     return Exit.OK
 
 
-def _written(labels: dict[str, str]) -> str:
+def labels_text(labels: dict[str, str]) -> str:
+    """Return labels as NAME=VALUE,NAME=VALUE."""
     return ",".join(f"{name}={value}" for name, value in sorted(labels.items()))
 
 
-def _parsed(labels: str) -> dict[str, str]:
+def parse_labels(labels: str) -> dict[str, str]:
+    """Return the labels of NAME=VALUE,NAME=VALUE. Raises InvalidInput."""
     parsed: dict[str, str] = {}
     for part in filter(None, (part.strip() for part in labels.split(","))):
         name, equals, value = part.partition("=")

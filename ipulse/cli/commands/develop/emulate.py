@@ -1,4 +1,4 @@
-"""emulate: compiles and runs a Poplar host program without an IPU."""
+"""emulate: runs a Poplar host program, or a TensorFlow script, without an IPU."""
 
 from __future__ import annotations
 
@@ -23,16 +23,25 @@ from ipulse_core.errors import InvalidInput, IPUlseError, MissingDependency, Pro
 
 Target = Literal["ipu1", "ipu2", "ipu21"]
 _DIAGNOSTIC = re.compile(r"^(\S[^:\n]*:\d+(?::\d+)?): (?:fatal )?error: (.*)$", re.M)
+_SCRIPT = ".py"
 _PROBLEMS = 20  # errors of a compiler that are shown
 _SUMMARY = {"--steps": "showExecutionSteps", "--variables": "showVarStorage"}
 
 
 class ProgramCommand(TyperCommand):
-    """A command that passes on the arguments after `--`, which click would take for files."""
+    """A command that passes on the arguments after `--`, which click would take for files.
+
+    A script in Python has all arguments that follow it, as with `python`.
+    """
 
     def parse_args(self, context: Any, args: list[str]) -> list[str]:
-        """Store the arguments after `--` in the context and parse the others."""
+        """Store the arguments of the program in the context and parse the others."""
+        script = next((at for at, word in enumerate(args) if word.endswith(_SCRIPT)), None)
         at = args.index("--") if "--" in args else len(args)
+        if script is not None and script < at:
+            rest = args[script + 1 :]
+            context.obj = rest[1:] if rest[:1] == ["--"] else rest
+            return super().parse_args(context, args[: script + 1])
         context.obj = args[at + 1 :]
         return super().parse_args(context, args[:at])
 
@@ -47,7 +56,8 @@ def emulate(
         list[Path],
         typer.Argument(
             metavar="FILE",
-            help="C++ sources of the host program.",
+            help="C++ sources of the host program, or a TensorFlow script in Python with its "
+            "arguments.",
             exists=True,
             dir_okay=False,
             show_default=False,
@@ -89,21 +99,27 @@ def emulate(
         bool,
         typer.Option(
             "--sanitize",
-            help="Check that no vertex writes outside of its fields, and fill outputs with NaN "
-            "first. The program runs slower; its cycles are the same.",
+            help="Check the accesses of vertices to memory for bounds, alignment and races, and "
+            "fill outputs with NaN first. The program runs slower; its cycles mean nothing.",
         ),
     ] = False,
     no_profile: Annotated[
         bool, typer.Option("--no-profile", help="Show only the program's own output.")
     ] = False,
+    tf1: Annotated[
+        bool, typer.Option("--tf1", help="The Python script is for TensorFlow 1.")
+    ] = False,
     as_json: AsJSON = False,
 ) -> int:
-    """Run a Poplar program on the emulator and show its profile.
+    """Run a Poplar program or a TensorFlow script for the IPU on the emulator, show its profile.
 
     The program's output and exit status are passed through. The profile follows, in emulated
     cycles. With --json the program writes to standard error, and standard output is one object:
-    exit_status, exception (null, or its class and message) and profiles, one for each engine.
+    exit_status, exception (null, or its class and message) and profiles, one for each engine; for
+    a script, exit_status and its report.
     """
+    if sources[0].suffix == _SCRIPT:
+        return _run_script(sources[0], context.obj, ipus, profile, tf1, no_profile, as_json)
     require_modules(["poplar_emulator"], "ipulse emulate")
     with tempfile.TemporaryDirectory(prefix="ipulse-emulate-") as place:
         scratch = Path(place)
@@ -132,6 +148,36 @@ def emulate(
         if profile is not None:
             _keep(reports, profile)
         return status
+
+
+def _run_script(
+    script: Path,
+    arguments: list[str],
+    ipus: int,
+    profile: Path | None,
+    tf1: bool,
+    no_profile: bool,
+    as_json: bool,
+) -> int:
+    """Run a TensorFlow script; return its exit status."""
+    name = "ipu_tensorflow_emulator"
+    require_modules([name], "ipulse emulate with a script", "keras2", "ipu-tensorflow-emulator")
+    with tempfile.TemporaryDirectory(prefix="ipulse-emulate-") as place:
+        folder = Path(place) if profile is None else profile
+        command = [sys.executable, "-m", name, "--ipus", str(ipus), "--report", str(folder)]
+        command += [option for option, on in (("--tf1", tf1), ("--quiet", no_profile)) if on]
+        if as_json and not no_profile:
+            command.append("--quiet")
+        sys.stdout.flush()
+        done = subprocess.run(  # noqa: S603  # this interpreter, without a shell
+            [*command, str(script), *arguments],
+            stdout=sys.stderr.fileno() if as_json else None,
+            check=False,
+        )
+        status = 128 - done.returncode if done.returncode < 0 else done.returncode
+        if as_json:
+            emit({"exit_status": status, "report": _json_of(folder / "report.json")}, indent=0)
+    return status
 
 
 def _run(

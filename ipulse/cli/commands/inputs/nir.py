@@ -5,9 +5,12 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+import shlex
 import subprocess  # NIR files are read in another process, with NumPy and h5py
 import sys
+from contextlib import suppress
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Annotated, Any, Literal
 
 import typer
@@ -52,7 +55,7 @@ def import_nir(
         typer.Option(
             help="How the simulator makes decays of time constants. exact: exp(-step / tau); "
             "euler: 1 - step / tau; unscaled: exact, and the input has no factor. [default: "
-            "what an IPUlse file says, else exact]",
+            "that of the writer]",
             show_default=False,
         ),
     ] = None,
@@ -61,15 +64,33 @@ def import_nir(
         typer.Option(
             min=1e-6,
             max=1e6,
-            help="Time step of the simulator. [default: what the file says, else 1]",
+            help="Time step of the simulator. [default: that of the file or the writer]",
             show_default=False,
         ),
     ] = None,
     reset: Annotated[
-        Literal["zero", "subtract"] | None,
+        Literal["zero", "subtract", "none", "later-zero", "later-subtract"] | None,
         typer.Option(
-            help="What a spike of a LIF or CubaLIF does to its membrane. [default: what an "
-            "IPUlse file says, else zero]",
+            help="What a spike of a LIF, CubaLIF or IF does to its membrane, in the same step or "
+            "later, one step after. [default: that of the writer]",
+            show_default=False,
+        ),
+    ] = None,
+    writer: Annotated[
+        Literal["norse", "snntorch", "spikingjelly", "sinabs", "nir"] | None,
+        typer.Option(
+            "--from",
+            help="Program that wrote the file; nir: any that solves NIR's equations. [default: "
+            "what an IPUlse file says]",
+            show_default=False,
+        ),
+    ] = None,
+    check: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="NPZ",
+            help="Recorded spikes to compare with: `inputs` and layers by the names of their "
+            "nodes, each [time, samples, neurons]. Where one differs nothing is written.",
             show_default=False,
         ),
     ] = None,
@@ -82,8 +103,8 @@ def import_nir(
     """
     require_modules(["ipulse_worker", "h5py", "numpy"], "ipulse nir import")
     spec_path, weights = _targets(to)
-    options = {"--solver": solver, "--step-ms": step_ms, "--reset": reset, "--weights": weights}
-    found = _read(file, options)
+    options = {"--from": writer, "--solver": solver, "--step-ms": step_ms, "--reset": reset}
+    found = _read(file, {**options, "--weights": weights}, {"--to": to, "--base": base})
     network = dict(found["network"])
     name = re.sub(r"[^A-Za-z0-9._-]+", "-", file.stem).lstrip("._-")[:100] or "network"
     network["initial"] = {"file": f"{name}.npz" if weights is None else weights.name}
@@ -92,6 +113,7 @@ def import_nir(
     try:
         document = _document(found, network, name, base)
         _validate(document, file)
+        checked = [] if check is None else _check(document, found, file, options, check)
         text = yaml.safe_dump(document, sort_keys=False, default_flow_style=None, width=100)
         if spec_path is not None:
             with errors_name(spec_path), open(spec_path, "x", encoding="utf-8") as output:
@@ -104,11 +126,48 @@ def import_nir(
         emit({"spec": document, "notes": found["notes"], "arrays": found["arrays"]})
     else:
         show(str(spec_path) if spec_path is not None else text.rstrip())
-        for note in found["notes"]:
+        for note in [*found["notes"], *checked]:
             say(f"Note: {note}.")
         if weights is not None:
             say(f"Train it with `ipulse submit {spec_path} --weights {weights}`.")
     return Exit.OK
+
+
+def _check(
+    document: dict[str, Any],
+    found: dict[str, Any],
+    file: Path,
+    options: dict[str, Any],
+    recorded: Path,
+) -> list[str]:
+    """Return a line for each layer with equal spikes; raise if one has others."""
+    with TemporaryDirectory(prefix="ipulse-nir-") as folder:
+        spec, weights = Path(folder) / "spec.json", Path(folder) / "weights.npz"
+        spec.write_text(json.dumps(spec_to_json(parse_spec(document))), encoding="utf-8")
+        _read(file, {**options, "--weights": weights}, {})
+        words = [str(spec), str(weights), str(recorded), json.dumps(found["nodes"])]
+        result = _run("ipulse_worker.runner.crosscheck.recorded_spikes", words, recorded)
+    if "error" in result:
+        detail = f"{recorded}: {result['error']}"
+        raise InvalidInput([Problem("/check", "check_invalid", detail)], detail)
+    different = [layer for layer in result["layers"] if layer["different"]]
+    if different:
+        problems = [Problem("/check", "spikes_differ", _difference(layer)) for layer in different]
+        raise InvalidInput(problems, f"{file} spikes otherwise here than in {recorded}")
+    return [
+        f"{layer['name']}: all {layer['spikes']:,} spikes are equal" for layer in result["layers"]
+    ]
+
+
+def _difference(layer: dict[str, Any]) -> str:
+    step, sample, neuron = layer["first"]
+    several = ""
+    if layer["most"] > 1:
+        several = f"; the recording has up to {layer['most']:g} spikes in a step, and IPUlse one"
+    return (
+        f"{layer['name']}: {layer['different']:,} values differ, and the recording has "
+        f"{layer['spikes']:,} spikes; first step {step}, sample {sample}, neuron {neuron}{several}"
+    )
 
 
 def _targets(to: Path | None) -> tuple[Path | None, Path | None]:
@@ -124,56 +183,88 @@ def _targets(to: Path | None) -> tuple[Path | None, Path | None]:
     return spec_path, weights
 
 
-def _read(file: Path, options: dict[str, Any]) -> dict[str, Any]:
+def _read(file: Path, options: dict[str, Any], kept: dict[str, Any]) -> dict[str, Any]:
+    """Return what the importer printed; kept: other options, for commands in errors."""
     words = [word for name, value in options.items() if value for word in (name, str(value))]
-    command = [sys.executable, "-m", "ipulse_worker.nir", str(file), *words]
+    found = _run("ipulse_worker.nir", [str(file), *words], file)
+    if "error" in found:
+        error = found["error"]
+        detail = f"{file}: {error['message']}"
+        commands = [
+            _command(file, {**{f"--{name}": word for name, word in chosen.items()}, **kept}, means)
+            for chosen, means in error["choices"]
+        ]
+        problems = [Problem("/FILE", error["code"], line) for line in commands or [detail]]
+        raise InvalidInput(problems, detail)
+    return found
+
+
+def _run(module: str, words: list[str], file: Path) -> dict[str, Any]:
+    """Return the JSON that a module of the worker prints."""
+    command = [sys.executable, "-m", module, *words]
     done = subprocess.run(command, capture_output=True, check=False)  # noqa: S603 (our own module)
     try:
         found: dict[str, Any] = json.loads(done.stdout)
     except ValueError:
         last = last_line(done.stderr.decode("utf-8", "replace"))
-        raise IPUlseError(f"{file} was not imported: {last or 'the importer ended'}") from None
-    if "error" in found:
-        detail = f"{file}: {found['error']['message']}"
-        raise InvalidInput([Problem("/FILE", found["error"]["code"], detail)], detail)
+        raise IPUlseError(f"{file} was not read: {last or 'the program ended'}") from None
     return found
+
+
+def _command(file: Path, options: dict[str, Any], meaning: str) -> str:
+    """Return the command that chooses one meaning of a file."""
+    words = [word for name, value in options.items() if value for word in (name, str(value))]
+    return f"{shlex.join(['ipulse', 'nir', 'import', str(file), *words])}  # {meaning}"
 
 
 def _document(
     found: dict[str, Any], network: dict[str, Any], name: str, base: Path | None
 ) -> dict[str, Any]:
+    """Return the spec of a network, with data that it is valid with."""
     if base is not None:
         document = spec_to_json(read_spec_file(base).spec())
         document["network"] = {**document["network"], **network}
         return document
-    metadata = found["metadata"]
+    metadata, outputs = found["metadata"], found["classes"]
+    has_spikes = network["readout"]["kind"] == "spiking"
     steps = metadata.get("steps")
-    time: dict[str, Any] = {"step_ms": found["step_ms"]}
-    if isinstance(steps, int) and 1 <= steps <= _MAX_STEPS:
-        time["steps"] = steps
+    if not (isinstance(steps, int) and 1 <= steps <= _MAX_STEPS):
+        steps = min(max(100, 2 * _longest_delay(network)), _MAX_STEPS)
+    time: dict[str, Any] = {"step_ms": found["step_ms"], "steps": steps}
     shape = found["input_shape"]
-    is_image = any(layer.get("kind") in CONV_KINDS for layer in network["layers"])
-    is_digits = not is_image or shape == [1, 8, 8]
-    if (found["inputs"], found["classes"]) == (64, 10) and is_digits:
-        data: dict[str, Any] = {"kind": "digits", **time}
-    else:
-        sizes = {"channels": found["inputs"], "classes": found["classes"]}
-        if is_image:
-            sizes["shape"] = shape if len(shape) == 3 else [shape[0], 1, shape[1]]
-        data = {"kind": "npz", "name": name, **sizes, "steps": 100, **time}
+    sizes: dict[str, Any] = {"channels": found["inputs"]}
+    sizes["outputs" if outputs == 1 and not has_spikes else "classes"] = outputs
+    if any(layer.get("kind") in CONV_KINDS for layer in network["layers"]):
+        sizes["shape"] = shape if len(shape) == 3 else [shape[0], 1, shape[1]]
     logits = str(metadata.get("logits", ""))
-    loss = _LOSSES.get(logits.split(" ")[0])
-    if network["readout"]["kind"] == "spiking":
+    loss: Any = _LOSSES.get(logits.split(" ")[0])
+    if outputs == 1:
+        loss = "spike_count_mse" if has_spikes else "mean_membrane_mse"
+    elif has_spikes:
         loss = "spike_count_cross_entropy"
     elif "at each step" in logits:
         loss = "step_cross_entropy"
-    return {
+    document = {
         "version": 1,
         "name": name,
-        "data": data,
+        "data": {"kind": "npz", "name": name, **sizes, **time},
         "network": network,
         "training": {"epochs": 10, **({"loss": loss} if loss else {})},
     }
+    if (found["inputs"], outputs) == (64, 10) and sizes.get("shape", [1, 8, 8]) == [1, 8, 8]:
+        guess = {**document, "data": {"kind": "digits", **time}}
+        with suppress(InvalidSpec):
+            parse_spec(guess)
+            return guess
+    return document
+
+
+def _longest_delay(network: dict[str, Any]) -> int:
+    """Return the longest delay of a network in steps."""
+    delays: list[int] = [network.get("delay", 0)]
+    for layer in (*network["layers"], network["readout"]):
+        delays += [layer.get("delay", 0), layer.get("delays", {}).get("longest", 0)]
+    return max(delays)
 
 
 def _validate(document: dict[str, Any], file: Path) -> None:

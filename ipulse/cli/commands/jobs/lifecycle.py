@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import partial
 
 from ipulse.cli.commands.jobs.many_jobs import Change, ChosenJobs, FilteredJobs
@@ -85,6 +86,16 @@ def stop(chosen: ChosenJobs, at: Address) -> Exit:
         )
 
 
+# The commands in the order of the help.
+VERBS: dict[str, Callable[..., Exit]] = {
+    "stop": stop,
+    "cancel": cancel,
+    "pause": pause,
+    "resume": resume,
+    "retry": retry,
+}
+
+
 def _change(connection: Connection, verb: BatchVerb, done: str) -> Change:
     return Change(verb, done, partial(connection.change_all, verb))
 
@@ -94,6 +105,10 @@ def _delete_named(jobs: Sequence[JobHandle], chosen: FilteredJobs) -> Exit:
     lines = [_described(job, files) for job, files in found]
     for job, _ in found:
         if not job.state.is_terminal:
+            with suppress(
+                Conflict
+            ):  # the service refuses what one may not delete with NotPermitted
+                job.delete(if_unchanged=True)
             raise Conflict(f"{job.id} is {job.state.value}: cancel it before you delete it")
     confirm("delete", _listed(lines), chosen.yes)
     deleted = []

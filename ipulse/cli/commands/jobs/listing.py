@@ -46,6 +46,7 @@ def list_jobs(
     state: Annotated[
         str | None, typer.Option(metavar="STATE", help=f"Only jobs in this state: {_STATES}.")
     ] = None,
+    mine: Annotated[bool, typer.Option("--mine", help="Only your own jobs.")] = False,
     columns: Annotated[
         str | None,
         typer.Option(
@@ -73,6 +74,9 @@ def list_jobs(
     names = names_in(asked or "")
     text = " ".join(query or ())
     with at.connect() as connection:
+        if mine:
+            own = f'owner:"{connection.me().name}"'
+            text = f"({text}) {own}" if text else own
         if columns:
             connection.check_columns(names)
         found = connection.jobs(

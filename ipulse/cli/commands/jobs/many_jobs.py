@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
 from typing import Annotated
 
 import typer
 
 from ipulse.cli.commands.jobs.status import print_jobs
 from ipulse.cli.exits import Exit
-from ipulse.cli.options import AsJSON, DryRun, JobIds, JobQuery, Yes
+from ipulse.cli.options import AsJSON, DryRun, JobIds, JobQuery, Yes, parse_time
 from ipulse.cli.terminal import confirm, emit, jobs_text, say, show
 from ipulse.client import BatchResult, Connection, JobHandle, JobSelection
-from ipulse.times import time_of
+from ipulse.times import sent_text
 from ipulse_core.errors import InvalidInput, Problem
 
 States = Annotated[
@@ -98,13 +97,12 @@ class ChosenJobs:
         """Change the jobs that are found, and print how many; a dry run only counts them."""
         if self.dry_run:
             counted = change.apply(selection, True)
-            found = _states_text(counted)
             if self.as_json:
                 emit(counted.json)
             else:
-                show(jobs_text(counted.matched) + (f": {found}" if found else ""))
+                show(f"{_counted_text(counted)} would be {change.done}")
             return Exit.OK
-        result = change.apply(self.confirmed(selection, change), False)
+        result = self.changed(selection, change)
         if self.as_json:
             emit(result.json)
             return Exit.OK
@@ -113,9 +111,9 @@ class ChosenJobs:
         show(f"{jobs_text(result.changed)} {change.done}, {result.unchanged:,} left unchanged")
         return Exit.OK
 
-    def confirmed(self, selection: JobSelection, change: Change) -> JobSelection:
-        """Return what may be changed. What can be undone needs no question."""
-        return selection
+    def changed(self, selection: JobSelection, change: Change) -> BatchResult:
+        """Change the jobs. What can be undone needs no question."""
+        return change.apply(selection, False)
 
 
 @dataclass(frozen=True)
@@ -143,8 +141,8 @@ class FilteredJobs(ChosenJobs):
             fields=tuple(self.field or ()),
             every=self.every,
             query=self.query or "",
-            created_after=_time("created_after", self.created_after),
-            created_before=_time("created_before", self.created_before),
+            created_after=parse_time("created_after", self.created_after),
+            created_before=parse_time("created_before", self.created_before),
         )
         has_selection = selection != JobSelection()
         if self.job_ids and (has_selection or self.dry_run):
@@ -155,29 +153,26 @@ class FilteredJobs(ChosenJobs):
             raise InvalidInput([Problem("/ID", "missing", detail)], detail)
         return None if self.job_ids else selection
 
-    def confirmed(self, selection: JobSelection, change: Change) -> JobSelection:
-        """Ask before the jobs are changed; return what finds only those that were counted."""
+    def changed(self, selection: JobSelection, change: Change) -> BatchResult:
+        """Change the jobs after a question, and only jobs that were counted before it."""
         if self.yes:
-            return selection
+            return change.apply(selection, False)
         counted = change.apply(selection, True)
-        if counted.matched:
-            what = f"{jobs_text(counted.matched)} ({_states_text(counted)})"
-            confirm(change.verb, what, self.yes)
+        if not counted.changeable:
+            return counted.unchanged_result
+        confirm(change.verb, _counted_text(counted), self.yes)
         if selection.created_before is None:
             selection = replace(selection, created_before=counted.as_of)
-        return selection
+        if change.verb == "delete":  # a job that has ended since the question stays
+            had_ended = f"finished<{sent_text(counted.as_of)}"
+            query = f"({selection.query}) {had_ended}" if selection.query.strip() else had_ended
+            selection = replace(selection, query=query)
+        return change.apply(selection, False)
 
 
-def _states_text(counted: BatchResult) -> str:
-    return ", ".join(f"{count:,} {state}" for state, count in counted.by_state.items())
-
-
-def _time(name: str, text: str | None) -> datetime | None:
-    """Read a time; without a time zone it is local."""
-    if text is None:
-        return None
-    try:
-        return time_of(text)
-    except ValueError:
-        detail = f"must be a time such as 2026-01-31 or 2026-01-31T12:00:00Z; got {text[:60]!r}"
-        raise InvalidInput([Problem(f"/{name}", "wrong_form", detail)], "no such time") from None
+def _counted_text(counted: BatchResult) -> str:
+    """Return how many jobs allow a change, of how many that were found in which states."""
+    states = ", ".join(f"{count:,} {state}" for state, count in counted.by_state.items())
+    if counted.changeable == counted.matched:
+        return jobs_text(counted.matched) + (f" ({states})" if states else "")
+    return f"{counted.changeable:,} of {jobs_text(counted.matched)} ({states})"

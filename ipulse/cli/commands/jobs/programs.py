@@ -1,4 +1,4 @@
-"""program push, and the files that `ipulse submit` takes for a program."""
+"""program push, and the files that `ipulse submit` takes for a program or a script."""
 
 from __future__ import annotations
 
@@ -15,26 +15,28 @@ import typer
 from ipulse.cli.exits import Exit
 from ipulse.cli.options import Address, AsJSON, FollowOutside, addressed
 from ipulse.cli.terminal import emit, say, say_folder, show
-from ipulse.spec import PoplarProgramSpec
+from ipulse.spec import CodeSpec, PoplarProgramSpec, ScriptSpec
 from ipulse.spec.document.file import SpecFile
 from ipulse.spec.document.settings import with_settings
 from ipulse_core import source_package
 from ipulse_core.errors import InvalidSpec, Problem
 from ipulse_core.source_package import InvalidPackage
-
-KIND = "poplar_program"
+from ipulse_core.spec.job_kinds import CODE_KINDS
 
 
 @addressed
 def push_program(
     at: Address,
     folder: Annotated[
-        Path, typer.Argument(metavar="FOLDER", help="Folder with the program.", show_default=False)
+        Path,
+        typer.Argument(
+            metavar="FOLDER", help="Folder with the program or script.", show_default=False
+        ),
     ],
     follow_outside: FollowOutside = False,
     as_json: AsJSON = False,
 ) -> Exit:
-    """Upload the source package of a program and print its digest, for the field `package`.
+    """Upload the source package of a program or script and print its digest, for `package`.
 
     Equal folders have equal digests. Hidden files, `build` and `__pycache__` are left out and
     counted; symbolic links are followed. The token must have the right to submit code.
@@ -49,15 +51,15 @@ def push_program(
     return Exit.OK
 
 
-def is_program(file: SpecFile) -> bool:
-    """Return whether a file is the spec of a program."""
-    return isinstance(file.value, dict) and file.value.get("kind") == KIND
+def has_package(file: SpecFile) -> bool:
+    """Return whether a file is the spec of a program or a script."""
+    return isinstance(file.value, dict) and file.value.get("kind") in CODE_KINDS
 
 
-def program_of(
+def with_package(
     file: SpecFile, settings: Sequence[str] | None, package: Callable[[Path], str]
-) -> PoplarProgramSpec:
-    """Return the spec of a program in a file.
+) -> PoplarProgramSpec | ScriptSpec:
+    """Return the spec of a program or a script in a file.
 
     Args:
         file: its `package` may be a folder, relative to the file.
@@ -90,7 +92,7 @@ def local_reference(folder: Path) -> str:
     return source_package.PREFIX + hashlib.sha256(content.getvalue()).hexdigest()
 
 
-def _spec(file: SpecFile) -> PoplarProgramSpec:
+def _spec(file: SpecFile) -> PoplarProgramSpec | ScriptSpec:
     spec = file.job_spec()
-    assert isinstance(spec, PoplarProgramSpec)  # noqa: S101 - `is_program` was asked
+    assert isinstance(spec, CodeSpec)  # noqa: S101 - `has_package` was asked
     return spec

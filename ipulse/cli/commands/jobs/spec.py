@@ -1,4 +1,4 @@
-"""spec: prints the spec of a job, and the fields that a spec may have."""
+"""spec: prints the spec of a job or a file, and the fields and the schema of specs."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import dataclasses
 import difflib
 import re
 import textwrap
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -14,8 +15,15 @@ from ipulse.cli.exits import Exit
 from ipulse.cli.newest_job import find_newest
 from ipulse.cli.options import Address, AsJSON, JobId, addressed
 from ipulse.cli.terminal import console, emit, show
-from ipulse.spec_sections import FieldRow, Section, program_sections, spec_sections
+from ipulse.spec import parse_job_spec
+from ipulse.spec.document.file import read_spec_file
+from ipulse.spec.document.yaml_writer import yaml_text
+from ipulse.spec.job_spec import json_schema
+from ipulse.spec.paths import dotted
+from ipulse.spec_sections import FieldRow, Section, program_sections, script_sections, spec_sections
 from ipulse_core.errors import InvalidInput, Problem
+from ipulse_core.registry.layer_paths import newer
+from ipulse_core.registry.versions import NEWEST, raise_to_2
 
 
 @addressed
@@ -26,6 +34,10 @@ def print_spec(
         bool,
         typer.Option("--submitted", help="The text that was submitted, with its comments."),
     ] = False,
+    version: Annotated[
+        int,
+        typer.Option("--version", min=1, max=NEWEST, help="Version of the spec that is printed."),
+    ] = 1,
     as_json: AsJSON = False,
 ) -> Exit:
     """Print the spec of a job as YAML, with every default: `ipulse spec show latest > again.yaml`.
@@ -35,13 +47,46 @@ def print_spec(
     with at.connect() as connection:
         job = find_newest(connection, job_id)
         if as_json and not submitted:
-            emit(job.spec)
+            emit(job.spec if version == 1 else raise_to_2(job.spec))
             return Exit.OK
-        text = job.spec_text("submitted" if submitted else "resolved")
+        if submitted:
+            text = job.spec_text("submitted")
+        else:
+            text = job.spec_text("resolved" if version == 1 else "version_2")
     if as_json:
         emit({"text": text})
     else:
         show(text.removesuffix("\n"))
+    return Exit.OK
+
+
+def print_upgraded(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="YAML or JSON; `-` reads stdin.")],
+    as_json: AsJSON = False,
+) -> Exit:
+    """Print the spec in a file as version 2, in YAML: `ipulse spec upgrade old.yaml > new.yaml`.
+
+    The spec is checked. Fields that it does not give are not added, and comments are not kept.
+    """
+    read = read_spec_file(file)
+    spec = read.job_spec()
+    document = raise_to_2(read.value)
+    if parse_job_spec(document) != spec:
+        raise AssertionError("the upgraded spec differs; please report this")
+    if as_json:
+        emit(document)
+    else:
+        show(yaml_text(document).removesuffix("\n"))
+    return Exit.OK
+
+
+def print_schema() -> Exit:
+    """Print the JSON Schema of specs, for editors: `ipulse spec schema > ipulse.schema.json`.
+
+    It describes both versions of the spec. An editor that knows the schema of a YAML file completes
+    the names of fields and marks what is wrong while you write.
+    """
+    emit(json_schema())
     return Exit.OK
 
 
@@ -53,25 +98,33 @@ def print_fields(
             help="A place in a spec, such as training, network.layers or training.epochs.",
         ),
     ] = "",
+    every: Annotated[
+        bool, typer.Option("--all", help="Describe also the fields that few networks set.")
+    ] = False,
+    version: Annotated[
+        int, typer.Option("--version", min=1, max=NEWEST, help="Version of the spec.")
+    ] = NEWEST,
     as_json: AsJSON = False,
 ) -> Exit:
     """Print the fields of a spec at a place: type, default, limits, unit and meaning.
 
-    Without a path, those of the document and the paths that have fields of their own.
+    Without a path, those of the document and the paths that have fields of their own. Of layers,
+    connections and neurons the usual fields are described and the others named.
     """
-    place = _place(path)
-    every = [*spec_sections(), *program_sections()]
-    found = [section for section in every if section.path == place]
+    known = [*spec_sections(version), *program_sections(), *script_sections()]
+    place = _place(path, known)
+    found = [section for section in known if section.path == place]
+    is_whole = bool(found)
     if place and not found:
-        found = _with_field(every, place)
+        found = _with_field(known, place) or _with_field(known, _newer(place, known))
     if not found:
-        raise _unknown(path, place, every)
+        raise _unknown(path, place, known)
     if as_json:
         emit({"sections": [dataclasses.asdict(section) for section in found]})
         return Exit.OK
     for section in found:
-        _show_section(section)
-    deeper = dict.fromkeys(s.path for s in every if s.path and s.path.startswith(place))
+        _show_section(section, every or not is_whole)
+    deeper = dict.fromkeys(s.path for s in known if s.path and s.path.startswith(place))
     paths = [path for path in deeper if path != place]
     if paths:
         show("More fields, with `ipulse spec fields PATH`:", style="bold")
@@ -79,15 +132,20 @@ def print_fields(
     return Exit.OK
 
 
-def _place(path: str) -> str:
+def _place(path: str, known: list[Section]) -> str:
     """Return a path as sections have it: `network.layers[]` for `/network/layers/0`."""
     words = [word for word in re.split(r"[./\[\]]+", path) if word and not word.isdecimal()]
-    lists = {s.path.replace("[]", ""): s.path for s in [*spec_sections(), *program_sections()]}
+    lists = {section.path.replace("[]", ""): section.path for section in known}
     for count in range(len(words), 0, -1):
         head = ".".join(words[:count])
         if head in lists:
             return ".".join([lists[head], *words[count:]])
     return ".".join(words)
+
+
+def _newer(place: str, known: list[Section]) -> str:
+    """Return the place of version 2 for one of version 1."""
+    return _place(dotted(newer(place.replace("[]", ".0").split("."))), known)
 
 
 def _with_field(every: list[Section], place: str) -> list[Section]:
@@ -110,12 +168,16 @@ def _unknown(path: str, place: str, every: list[Section]) -> InvalidInput:
     return InvalidInput([Problem("/PATH", "unknown_name", detail)], detail)
 
 
-def _show_section(section: Section) -> None:
+def _show_section(section: Section, every: bool) -> None:
     show(section.title.replace("`", ""), style="bold")
     show(_wrapped(section.description, "  "))
-    for row in section.fields:
+    usual = [row for row in section.fields if row.usual]
+    for row in section.fields if every or not usual else usual:
         show(f"  {row.name}: {_facts(row)}")
         show(_wrapped(row.meaning, "      "))
+    if usual and not every:
+        rest = ", ".join(row.name for row in section.fields if not row.usual)
+        show(_wrapped(f"more, with --all: {rest}", "  "))
     show("")
 
 

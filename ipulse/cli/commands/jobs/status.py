@@ -1,15 +1,20 @@
-"""status and priority."""
+"""status: the state and the results of a job."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 from ipulse.cli.called import as_called
 from ipulse.cli.display.figures import completed, figure, metric_rows
-from ipulse.cli.display.progress import duration, outcome, phase_seconds, style_of
+from ipulse.cli.display.progress import (
+    duration,
+    outcome,
+    phase_seconds,
+    run_seconds,
+    style_of,
+    time_left,
+)
 from ipulse.cli.display.waiting import time_text, waiting_text
 from ipulse.cli.exits import Exit
 from ipulse.cli.newest_job import find_newest
@@ -17,7 +22,7 @@ from ipulse.cli.options import Address, AsJSON, JobId, addressed
 from ipulse.cli.terminal import emit, show, show_facts
 from ipulse.client import JobHandle
 from ipulse.times import time_of
-from ipulse_core.limits import HIGHEST_PRIORITY, LOWEST_PRIORITY
+from ipulse_core.limits import DEFAULT_POOL
 from ipulse_core.numbers import plain_number
 
 
@@ -36,27 +41,6 @@ def status(
     show(as_called(outcome(job)), style=style_of(job))
     show_facts(_facts(job))
     return Exit.OK
-
-
-@addressed
-def priority(
-    at: Address,
-    job_id: JobId,
-    number: Annotated[
-        int,
-        typer.Argument(
-            metavar="N",
-            min=LOWEST_PRIORITY,
-            max=HIGHEST_PRIORITY,
-            help="The new priority; jobs with a greater one start first.",
-            show_default=False,
-        ),
-    ],
-    as_json: AsJSON = False,
-) -> Exit:
-    """Change the priority of a job that has not ended."""
-    with at.connect() as connection:
-        return print_job(connection.job(job_id).edit(priority=number), as_json)
 
 
 def print_job(job: JobHandle, as_json: bool) -> Exit:
@@ -82,6 +66,8 @@ def _facts(job: JobHandle) -> Iterator[tuple[str, str]]:
     yield "id", job.id
     yield "name", job.name
     yield "device", str(job.json["device"])
+    pool = job.json.get("pool", DEFAULT_POOL)
+    yield "pool", "" if pool == DEFAULT_POOL else pool
     yield "priority", str(job.json["priority"] or "")
     yield "tags", ", ".join(job.json.get("tags", ()))  # a former service has none
     yield "group", job.json.get("group") or ""
@@ -98,7 +84,7 @@ def _facts(job: JobHandle) -> Iterator[tuple[str, str]]:
     if seconds:
         yield "phases", ", ".join(f"{name} {duration(s)}" for name, s in seconds.items())
     if seconds and job.state.is_terminal:  # a phase counts when it has ended
-        yield "duration", duration(sum(job.phase_seconds.values()))
+        yield "duration", f"{duration(run_seconds(job))}, without the queue"
     for attempt in job.json["attempts"] if job.attempt > 1 else []:
         how = attempt["reason"] or "running"
         yield f"attempt {attempt['number']}", f"{how} on {attempt['agent']} {attempt['message']}"
@@ -110,8 +96,8 @@ def _facts(job: JobHandle) -> Iterator[tuple[str, str]]:
 def _progress_facts(progress: dict[str, Any]) -> Iterator[tuple[str, str]]:
     words = [f"epoch {progress['epoch']:,} of {progress['epochs']:,}"]
     words.append(f"step {progress['step']:,} of {progress['steps']:,}")
-    if progress.get("eta_seconds") is not None:
-        words.append(f"{duration(progress['eta_seconds'])} left")
+    if progress.get("eta_seconds"):
+        words.append(time_left(progress["eta_seconds"]))
     yield "progress", ", ".join(words)
     for split, figures, scope in metric_rows(progress):
         yield split, f"{figures}  ({scope})"

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from ipulse.cli.commands.jobs.programs import is_program, program_of
+from ipulse.cli.commands.jobs.programs import has_package, with_package
 from ipulse.cli.commands.jobs.watch import follow
 from ipulse.cli.exits import Exit
 from ipulse.cli.newest_job import find_newest
@@ -20,11 +20,13 @@ from ipulse.cli.options import (
     AsJSON,
     Group,
     JobId,
+    JobName,
     Note,
     Settings,
     SpecPaths,
     Tags,
     addressed,
+    with_name,
 )
 from ipulse.cli.terminal import emit, say, say_folder, show
 from ipulse.client import Connection, JobHandle, JobRequest, SpecSource
@@ -43,6 +45,7 @@ def submit(
     at: Address,
     files: SpecPaths,
     settings: Settings = None,
+    name: JobName = None,
     watch: Annotated[
         bool, typer.Option("--watch", "-w", help="Follow the jobs to their ends.")
     ] = False,
@@ -102,17 +105,21 @@ def submit(
     ] = None,
     as_json: AsJSON = False,
 ) -> Exit:
-    """Submit jobs from specs in YAML or JSON: trainings, or Poplar programs.
+    """Submit jobs from specs in YAML or JSON: trainings, Poplar programs, or scripts.
 
     Of several files all jobs are submitted, or none if one has a problem. The specs are checked
     here first, so that problems are reported with their lines; the service keeps their text. The
     ids are printed, and on a terminal the address of a single job's page. With --json the job is
     printed; with --json and --watch every event is one line, and the last line is the job.
     """
+    if name is not None and len(files) > 1:
+        detail = "several jobs cannot get one name: give a single file"
+        raise InvalidInput([Problem("/name", "several_jobs", detail)], detail)
+    settings = with_name(settings, name)
     reads = [read_spec_file(file) for file in files]
     trained = _checked(reads, settings)
     if weights is not None and None in trained:
-        detail = "a program has no network: leave out --weights"
+        detail = "a program or script has no network: leave out --weights"
         raise InvalidInput([Problem("/weights", "inconsistent", detail)], detail)
     with at.connect() as connection:
         template = JobRequest(
@@ -132,7 +139,7 @@ def submit(
         for read, checked in zip(reads, trained, strict=True):
             spec: Spec
             if checked is None:
-                spec = program_of(
+                spec = with_package(
                     read, settings, partial(connection.push_program, on_folder=say_folder)
                 )
             else:
@@ -149,7 +156,7 @@ def submit(
 def _checked(
     reads: Sequence[SpecFile], settings: Sequence[str] | None
 ) -> list[dict[str, Any] | None]:
-    """Return the specs of trainings as they were written, None for programs.
+    """Return the specs of trainings as they were written, None for programs and scripts.
 
     Raises the problems of all files.
     """
@@ -157,7 +164,7 @@ def _checked(
     problems: list[Problem] = []
     for read in reads:
         try:
-            if is_program(read):
+            if has_package(read):
                 specs.append(None)
                 continue
             spec_of(read, settings)
@@ -195,6 +202,7 @@ def continue_job(
     at: Address,
     job_id: JobId,
     epochs: Annotated[int, typer.Option(min=1, help="Epochs to add.")],
+    settings: Settings = None,
     watch: Annotated[
         bool, typer.Option("--watch", "-w", help="Follow the job to its end.")
     ] = False,
@@ -202,12 +210,20 @@ def continue_job(
 ) -> Exit:
     """Train a job that has ended for more epochs, as a new job from its last checkpoint.
 
-    The spec is the same but for the number of epochs. The result is that of one longer training,
-    bit for bit, on one kind of device and with a constant learning rate.
+    The spec is the same but for the number of epochs and --set, which may change what does not
+    touch the training so far: name, schedule, checkpoints, exports. The result is that of one
+    longer training, bit for bit, on one kind of device and with a constant learning rate.
     """
     with at.connect() as connection:
-        job = find_newest(connection, job_id).continue_training(epochs)
-        return show_submitted([job], watch, as_json)
+        parent = find_newest(connection, job_id)
+        if not settings:
+            return show_submitted([parent.continue_training(epochs)], watch, as_json)
+        done = max((e.fields["epoch"] for e in parent.events(kinds=["checkpoint"])), default=0)
+        total = f"/training/epochs={done + epochs}"
+        file = SpecFile(f"the spec of {parent.id}", parent.json["spec"], None)
+        spec = with_settings(file, [total, *settings]).job_spec()
+        more = connection.submit(spec, start_from=parent, start_mode="continue")
+        return show_submitted([more], watch, as_json)
 
 
 def show_submitted(jobs: Sequence[JobHandle], watch: bool, as_json: bool) -> Exit:
@@ -222,6 +238,8 @@ def show_submitted(jobs: Sequence[JobHandle], watch: bool, as_json: bool) -> Exi
     if as_json:
         emit(jobs[0].json if len(jobs) == 1 else {"jobs": [job.json for job in jobs]})
     elif sys.stderr.isatty():
-        verb = "Follow it: `ipulse watch" if len(jobs) == 1 else "Wait for them: `ipulse wait"
+        verb = (
+            "Follow it: `ipulse watch" if len(jobs) == 1 else "Wait for them: `ipulse watch --quiet"
+        )
         say(f"{verb} {' '.join(short_id(job.id) for job in jobs)}`")
     return Exit.OK

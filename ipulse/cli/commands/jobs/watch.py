@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Annotated, Any
 
@@ -16,9 +16,9 @@ from ipulse.cli.display.progress import JobProgress, outcome, style_of
 from ipulse.cli.display.waiting import waiting_text, watched_queue
 from ipulse.cli.exits import Exit
 from ipulse.cli.newest_job import find_newest
-from ipulse.cli.options import Address, AsJSON, JobId, addressed
-from ipulse.cli.terminal import clean, console, emit, say, show, write
-from ipulse.client import JobEvent, JobHandle
+from ipulse.cli.options import Address, AsJSON, JobId, JobIds, addressed
+from ipulse.cli.terminal import clean, console, emit, minute_text, say, show, write
+from ipulse.client import Connection, JobEvent, JobHandle
 from ipulse.log_levels import LEVELS, levels_from
 from ipulse_core.errors import InvalidInput, Problem
 
@@ -28,16 +28,74 @@ FRAMES_PER_SECOND = 8
 @addressed
 def watch(
     at: Address,
-    job_id: JobId,
+    job_ids: JobIds = None,
+    quiet: Annotated[
+        bool,
+        typer.Option(
+            "--quiet", "-q", help="Only wait for the ends of the jobs, for scripts: 0 or 1."
+        ),
+    ] = False,
+    timeout: Annotated[
+        float | None,
+        typer.Option(
+            metavar="SECONDS", min=0, help="With --quiet: give up after so long, exit code 6."
+        ),
+    ] = None,
+    all_jobs: Annotated[
+        bool, typer.Option("--all", help="The states of all jobs that you may read, without end.")
+    ] = False,
+    project: Annotated[
+        str | None, typer.Option(metavar="NAME", help="With --all: only jobs of this project.")
+    ] = None,
+    after: Annotated[
+        str, typer.Option(metavar="CURSOR", help="With --all: from this cursor on (see --json).")
+    ] = "now",
     as_json: AsJSON = False,
 ) -> Exit:
-    """Follow a job to its end.
+    """Follow jobs to their ends, one after the other, or the states of all jobs.
 
-    Shows its state, epoch, loss, accuracy and firing rates. Ctrl-C ends the watching, not the job.
-    With --json every event is one line, and the last line is the job at its end.
+    Shows state, epoch, loss, accuracy and firing rates. Ctrl-C ends the watching, not the job.
+    Exit code 0 if all have succeeded, else 1. With --json every event is one line, and the last
+    line is the job at its end; with --quiet and --json, one object has the list `jobs`.
     """
+    if all_jobs == bool(job_ids):
+        raise InvalidInput([Problem("ID", "inconsistent", "name a job, or give --all")])
+    if (timeout is not None and not quiet) or (quiet and all_jobs):
+        detail = "--timeout needs --quiet, and --quiet the names of jobs"
+        raise InvalidInput([Problem("/quiet", "inconsistent", detail)], detail)
     with at.connect() as connection:
-        return follow(find_newest(connection, job_id), as_json)
+        if not job_ids:
+            return _follow_all(connection, after, project, as_json)
+        jobs = [find_newest(connection, job_id) for job_id in job_ids]
+        if quiet:
+            return _wait(jobs, timeout, as_json)
+        return max(follow(job, as_json) for job in jobs)
+
+
+def _wait(jobs: Sequence[JobHandle], timeout: float | None, as_json: bool) -> Exit:
+    for job in jobs:
+        job.wait(timeout, check=False)
+        if not as_json:
+            show(f"{job.id}  {outcome(job)}", style=style_of(job))
+    if as_json:
+        emit({"jobs": [job.json for job in jobs]})
+    return Exit.OK if all(job.succeeded for job in jobs) else Exit.JOB_FAILED
+
+
+def _follow_all(connection: Connection, after: str, project: str | None, as_json: bool) -> Exit:
+    try:
+        for change in connection.watch_all(after, project):
+            if as_json:
+                emit({**change.event.json, **change.of_job}, indent=0)
+                continue
+            fields = change.event.fields
+            name = change.name or ""
+            state = str(fields["state"]) + (f" ({fields['reason']})" if fields["reason"] else "")
+            time = minute_text(change.event.time)
+            show(f"{time}  {change.job_id}  {name}  {change.owner}  {state}")
+    except KeyboardInterrupt:
+        return Exit.INTERRUPTED
+    return Exit.OK
 
 
 @addressed

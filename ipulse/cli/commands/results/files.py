@@ -1,8 +1,9 @@
-"""artifacts, download and report: the files of a job."""
+"""download and report: the files of a job."""
 
 from __future__ import annotations
 
 import webbrowser
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, get_args
 
@@ -13,26 +14,11 @@ from ipulse.cli.newest_job import find_newest
 from ipulse.cli.options import Address, AsJSON, JobId, Wide, addressed
 from ipulse.cli.tables import show_list
 from ipulse.cli.terminal import emit, say, show
+from ipulse.client import Artifact
 from ipulse_core.errors import InvalidInput, NotFound, Problem
 from ipulse_core.events import Role
 
 _ROLES = get_args(Role)
-
-
-@addressed
-def artifacts(
-    at: Address,
-    job_id: JobId,
-    wide: Wide = False,
-    as_json: AsJSON = False,
-) -> Exit:
-    """List the files of a job."""
-    with at.connect() as connection:
-        files = find_newest(connection, job_id).artifacts()
-    rows = [(file.name, file.role, f"{file.size:,}", file.sha256, file.id) for file in files]
-    headers = ["NAME", "ROLE", "BYTES", "SHA-256", "ID"]
-    show_list("artifacts", [file.json for file in files], headers, rows, as_json, wide)
-    return Exit.OK
 
 
 @addressed
@@ -46,9 +32,13 @@ def download(
         list[str] | None,
         typer.Option(metavar="ROLE", help=f"Only this role; may be repeated: {', '.join(_ROLES)}."),
     ] = None,
+    listed: Annotated[
+        bool, typer.Option("--list", "-l", help="Only list the files, with their SHA-256.")
+    ] = False,
+    wide: Wide = False,
     as_json: AsJSON = False,
 ) -> Exit:
-    """Download the files of a job.
+    """Download the files of a job, or list them with --list.
 
     Each file is verified by its SHA-256 before it gets its name.
     """
@@ -58,6 +48,9 @@ def download(
             raise InvalidInput([Problem("/only", "not_a_choice", detail)], "no such role")
     with at.connect() as connection:
         job = find_newest(connection, job_id)
+        if listed:
+            files = [file for file in job.artifacts() if not only or file.role in only]
+            return _show_files(files, as_json, wide)
         folder = Path(job.id) if to is None else to
         paths = job.download(folder, only or None)
     if not paths:
@@ -68,6 +61,13 @@ def download(
         return Exit.OK
     for path in paths:
         show(str(path))
+    return Exit.OK
+
+
+def _show_files(files: Sequence[Artifact], as_json: bool, wide: bool) -> Exit:
+    rows = [(file.name, file.role, f"{file.size:,}", file.sha256, file.id) for file in files]
+    headers = ["NAME", "ROLE", "BYTES", "SHA-256", "ID"]
+    show_list("artifacts", [file.json for file in files], headers, rows, as_json, wide)
     return Exit.OK
 
 

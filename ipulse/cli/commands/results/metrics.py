@@ -13,6 +13,7 @@ from ipulse.cli.newest_job import find_newest
 from ipulse.cli.options import Address, AsJSON, OneOrMoreJobs, Wide, addressed, names_in
 from ipulse.cli.tables import show_table
 from ipulse.cli.terminal import emit, say, show
+from ipulse.client.jobs.batches import unknown_names
 from ipulse.client.jobs.curves import MetricCurve
 from ipulse.curve_choices import Axis, Scope
 
@@ -45,6 +46,11 @@ def metrics(
     with at.connect() as connection:
         found = [find_newest(connection, job_id).id for job_id in job_ids]
         curves = connection.curves(found, asked, scope=scope, x=axis, points=points)
+        missing = [name for name in asked if name not in {curve.name for curve in curves}]
+        known = connection.curves(found, scope=scope, points=2) if missing else []
+    if known:  # without any metric yet the names cannot be checked
+        names_known = sorted({curve.name for curve in known})
+        raise unknown_names("metric", missing, names_known)
     if as_json:
         emit({"scope": scope, "x": axis, "curves": [vars(curve) for curve in curves]})
         return Exit.OK

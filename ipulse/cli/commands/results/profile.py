@@ -20,6 +20,7 @@ from ipulse_core.pva.conditions import Condition, parse_condition
 from ipulse_core.pva.difference import ProfileDifference, unlike_targets
 from ipulse_core.pva.figures import FIGURES
 from ipulse_core.pva.report import Report, open_report
+from ipulse_core.spec.job_kinds import CODE_KINDS
 from ipulse_core.worker_faults import errors_name
 
 _ROLE = "poplar_profile"  # of the file with the profile of tiles
@@ -132,11 +133,11 @@ def _report(at: Any, reference: str) -> Any:
 
 
 def _job_profile(job: JobHandle) -> tuple[dict[str, Any], bool]:
-    """Return profile.json and True; of a program, the profile of its tiles and False."""
+    """Return profile.json and True; of a program or script, the profile of its tiles and False."""
     try:
         return job.profile().json, True
     except NotFound:
-        if job.spec.get("kind") != "poplar_program":
+        if job.spec.get("kind") not in CODE_KINDS:
             raise
         with tempfile.TemporaryDirectory(prefix="ipulse-profile-") as folder:
             for path in job.download(folder, [_ROLE]):

@@ -8,7 +8,7 @@ import typer
 from typer.completion import get_completion_script  # type: ignore[attr-defined]
 
 from ipulse.cli import VARIABLE
-from ipulse.cli.completing import PROGRAM
+from ipulse.cli.called import PROGRAM
 from ipulse.cli.exits import Exit
 from ipulse.cli.terminal import show
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import secrets
-from typing import Annotated
+from importlib.metadata import entry_points
+from typing import Annotated, Any
 
 import typer
 
@@ -60,46 +61,44 @@ def selftest(
     if not faults:
         detail = "is required: ipulse selftest --faults"
         raise InvalidInput([Problem("/faults", "missing", detail)], "nothing to test")
-    # Imported here: `ipulse` is also installed alone, and the suite is a part of the service.
-    try:
-        from ipulse_service.selftest import GROUPS, OLD_GROUPS, report, suite
-        from ipulse_service.selftest.plan import Plan
-    except ModuleNotFoundError as error:
-        detail = f"ipulse selftest needs the whole stack: {install_hint('all')}"
-        raise MissingDependency(detail) from error
-
-    groups = [OLD_GROUPS.get(name, name) for name in only or GROUPS]
-    for name in groups:
-        if name not in GROUPS:
-            detail = f"must be one of {', '.join(GROUPS)}; got {name[:60]!r}"
-            raise InvalidInput(
-                [Problem("/only", "not_a_choice", detail)], "unknown group of faults"
-            )
-
-    plan = Plan(
-        seed=secrets.randbelow(2**31) if seed is None else seed,
+    run_faults = _fault_suite()
+    seed = secrets.randbelow(2**31) if seed is None else seed
+    runner = "the real" if training else "a scripted"
+    say(f"seed {seed}: {agents} agents with {runner} runner, lease {lease:g} s")
+    report = run_faults(
+        say,
+        only,
+        seed=seed,
         kills=kills,
         jobs=jobs,
-        groups=tuple(groups),
         agents=agents,
         lease_seconds=lease,
         locked_seconds=locked,
         trains=training,
         postgresql=postgresql,
     )
-    runner = "the real" if training else "a scripted"
-    say(f"seed {plan.seed}: {agents} agents with {runner} runner, lease {lease:g} s")
-    outcome = suite.run(plan, say)
-    document = report.to_json(outcome)
     if as_json:
-        emit(document)
+        emit(report.document)
     else:
-        show_table(report.HEADERS, report.rows(document["faults"]))
+        show_table(report.headers, report.rows)
         show()
-        show_facts(report.facts(document))
+        show_facts(report.facts)
         for kind in ("lost", "run_twice_officially", "old_runner_beside_next", "broken"):
-            for finding in document[kind] or ():
+            for finding in report.document[kind] or ():
                 show(f"{kind.replace('_', ' ')}: {finding}", style="red")
-    if outcome.logs:
-        say(f"Logs and the database are kept in {outcome.logs}.")
-    return Exit.OK if outcome.findings.is_clean else Exit.JOB_FAILED
+    if report.logs:
+        say(f"Logs and the database are kept in {report.logs}.")
+    return Exit.OK if report.is_clean else Exit.JOB_FAILED
+
+
+def _fault_suite() -> Any:
+    """Return the function with which the service's distribution runs its fault suite.
+
+    `ipulse` is also installed alone: then it raises MissingDependency.
+    """
+    try:
+        (entry,) = entry_points(group="ipulse.selftest", name="faults")
+        return entry.load()
+    except (ValueError, ModuleNotFoundError) as error:
+        detail = f"ipulse selftest needs the whole stack: {install_hint('all')}"
+        raise MissingDependency(detail) from error

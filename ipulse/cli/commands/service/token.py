@@ -21,17 +21,34 @@ def create_token(
         str, typer.Argument(metavar="NAME", help="Name of the person or program that uses it.")
     ],
     role: Annotated[
-        str,
+        str | None,
         typer.Option(
             metavar="ROLE",
-            help="reader: read; user: also submit and change jobs; worker: run jobs.",
+            help="Make a service account. reader (the default): read; user: also submit jobs and "
+            "change its own.",
+            show_default=False,
         ),
-    ] = "reader",
+    ] = None,
+    user: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Person or service account that uses it; me: yourself."),
+    ] = None,
+    scope: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="SCOPE",
+            help="Part of the rights that it carries: read, submit, code, manage, admin; "
+            "repeatable. By default all but code.",
+        ),
+    ] = None,
+    project: Annotated[
+        str | None, typer.Option(metavar="NAME", help="The only project in which it is valid.")
+    ] = None,
     submit_code: Annotated[
         bool,
         typer.Option(
             "--submit-code",
-            help="Also submit programs and custom ops, which workers build; for the role user.",
+            help="Also submit programs and custom ops, which workers build: the scope code.",
         ),
     ] = False,
     days: Annotated[int, typer.Option(min=1, max=366, help="Days until it expires.")] = 30,
@@ -39,16 +56,27 @@ def create_token(
 ) -> Exit:
     """Create a token and print it.
 
-    It is printed once and stored nowhere. Only the owner's token can create others.
+    It is printed once and stored nowhere. Without --user it is the token of a new service account.
     """
+    if role is None and user is None:
+        role = "reader"
     with at.connect() as connection:
-        token = connection.create_token(name, role, days * DAY_SECONDS, submit_code)
+        token = connection.create_token(
+            name,
+            role,
+            days * DAY_SECONDS,
+            submit_code,
+            user=None if user == "me" else user,
+            scopes=scope,
+            project=project,
+        )
     if as_json:
         emit({"token": token.secret, "about": token.json})
     else:
         show(token.secret)
         role_text = f"{token.role} (submits code)" if token.submit_code else token.role
-        say(f"{token.id}: role {role_text}, expires {minute_text(token.expires_at)}")
+        of = f"of {token.user}, " if token.user else ""
+        say(f"{token.id}: {of}role {role_text}, expires {minute_text(token.expires_at)}")
     return Exit.OK
 
 
@@ -58,11 +86,20 @@ def list_tokens(at: Address, wide: Wide = False, as_json: AsJSON = False) -> Exi
     with at.connect() as connection:
         tokens = connection.tokens()
     rows = [
-        (t.id, t.name, t.role, "yes" if t.submit_code else "", minute_text(t.expires_at))
+        (
+            t.id,
+            t.name,
+            t.user or "",
+            t.role,
+            "yes" if t.submit_code else "",
+            minute_text(t.last_used_at) if t.last_used_at else "never",
+            minute_text(t.expires_at),
+        )
         for t in tokens
     ]
     documents = [token.json for token in tokens]
-    show_list("tokens", documents, ["ID", "NAME", "ROLE", "CODE", "EXPIRES"], rows, as_json, wide)
+    headers = ["ID", "NAME", "USER", "ROLE", "CODE", "LAST USE", "EXPIRES"]
+    show_list("tokens", documents, headers, rows, as_json, wide)
     return Exit.OK
 
 

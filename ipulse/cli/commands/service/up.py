@@ -20,12 +20,15 @@ from ipulse.client import Connection
 from ipulse.stack.home import REACHED_AS, home_folder
 from ipulse.stack.listening import bracketed, is_loopback, plain_host
 from ipulse_core.errors import InvalidInput, IPUlseError, Problem
+from ipulse_core.sandbox.state import BUBBLEWRAP, sandbox_state
+from ipulse_core.sandbox.unavailable import SandboxSilent
 
 if TYPE_CHECKING:
     from ipulse.stack.stack import Stack
 
 PORT = 8470
 _OWN_NAMES = ("127.0.0.1", "localhost", "[::1]")  # always allowed in the Host header
+_OWNER_CODE = "IPULSE_OWNER_SUBMITS_CODE"
 
 
 def up(
@@ -77,6 +80,13 @@ def up(
         bool,
         typer.Option("--allow-remote", help="Listen for other machines without encryption."),
     ] = False,
+    no_code: Annotated[
+        bool,
+        typer.Option(
+            "--no-code",
+            help="Refuse programs and custom ops from the owner's token, too.",
+        ),
+    ] = False,
     data: DataFolder = None,
     emulated_ipus: Annotated[
         int | None,
@@ -112,6 +122,7 @@ def up(
     more = {} if data is None else {"IPULSE_DATA": str(data)}
     if emulated_ipus is not None:
         more["IPULSE_EMULATED_IPUS"] = str(emulated_ipus)
+    more |= _owner_code(host, no_code)
     if hasattr(os, "geteuid") and os.geteuid() == 0:
         say(
             "Warning: this stack runs as root, and with it the trainings and whatever reads files "
@@ -125,7 +136,8 @@ def up(
         more["IPULSE_ALLOWED_HOSTS"] = ",".join([*_OWN_NAMES, *map(bracketed, names)])
     folder = home_folder(home, os.environ)
     certificate = _certificate(folder, tls, tls_cert, tls_key, names)
-    stack = Stack(folder, host, port, agents, allow_remote, more, certificate)
+    database_url = os.environ.get("IPULSE_DATABASE_URL", "")
+    stack = Stack(folder, host, port, agents, allow_remote, more, certificate, database_url)
     with elapsed("Starting Redis, the service and the agents", remarks()):
         stack.start()
     try:
@@ -189,3 +201,20 @@ def _page(stack: Stack) -> str:
             return sign_in_address(connection)
     except IPUlseError:  # such as a certificate for the names of this machine elsewhere
         return f"{stack.url.rstrip('/')}/login"
+
+
+def _owner_code(host: str, no_code: bool) -> dict[str, str]:
+    """Return the variable that gives or takes the right of the owner's token to submit code."""
+    if no_code:
+        return {_OWNER_CODE: "0"}
+    if _OWNER_CODE not in os.environ and is_loopback(host) and _has_sandbox():
+        return {_OWNER_CODE: "1"}
+    return {}
+
+
+def _has_sandbox() -> bool:
+    """Return whether code of users would run in a sandbox on this machine."""
+    try:
+        return sandbox_state(os.environ).driver == BUBBLEWRAP
+    except SandboxSilent:
+        return False

@@ -21,7 +21,7 @@ def test_the_former_name_of_the_group_works_and_prints_the_new_one(
     ran = offline("ops", "check", str(tmp_path / "gone.so"))
     assert ran.code == 2
     assert "No such file" in ran.err
-    assert "use ipulse op check" in ran.err
+    assert "use ipulse op\n" in ran.err
     assert "renamed" not in offline("op", "check", str(tmp_path / "gone.so")).err
     assert "\n  ops " not in offline("--help").out
 

@@ -71,6 +71,7 @@ def test_an_example_runs_and_shows_its_profile(source: Path, tmp_path: Path) -> 
     assert (kept / "summary.txt").read_text().rstrip() in ran.out
 
 
+@pytest.mark.sample(0)
 def test_its_end_is_the_program_s_and_every_engine_is_reported(ends: Path) -> None:
     ran = emulate(ends, f"--codelets={ends.parent / 'nothing.cpp'}", "--json", "--", "soon")
     assert ran.code == 7
@@ -80,6 +81,7 @@ def test_its_end_is_the_program_s_and_every_engine_is_reported(ends: Path) -> No
     assert [len(profile["execution"]["runs"]) for profile in ran.json["profiles"]] == [1, 0]
 
 
+@pytest.mark.sample(0)
 def test_out_of_memory_is_named_and_profiled(ends: Path) -> None:
     ran = emulate(ends, f"--codelets={ends.parent / 'nothing.cpp'}", "--", "much")
     assert ran.code == 134

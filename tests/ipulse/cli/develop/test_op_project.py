@@ -91,6 +91,7 @@ def test_broken_code_is_explained(
         ("colour", "red", "/colour"),
     ],
 )
+@pytest.mark.sample(2)
 def test_a_wrong_description_names_the_place(
     offline: Run, project: Path, field: str, value: Any, pointer: str
 ) -> None:
@@ -118,6 +119,7 @@ def test_nothing_is_overwritten(offline: Run, project: Path) -> None:
     assert "lower-case" in ran.err
 
 
+@pytest.mark.sample(0)
 def test_an_op_for_layers_is_compared_in_all_its_parts(offline: Run, tmp_path: Path) -> None:
     folder = tmp_path / "peaks"
     assert offline("op", "new", "peaks", "--to", str(folder), "--layer").code == 0

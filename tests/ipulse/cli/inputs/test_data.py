@@ -50,6 +50,7 @@ def test_a_file_becomes_a_version(client: Connection, run: Run, tmp_path: Path) 
         ("ß.npz", "data"),
     ],
 )
+@pytest.mark.sample(1)
 def test_any_file_name_gives_a_name(run: Run, tmp_path: Path, file: str, name: str) -> None:
     path, spec = tmp_path / file, tmp_path / "spec.yaml"
     path.write_bytes(spikes(samples=20, steps=10, channels=6))

@@ -119,6 +119,7 @@ LABELS = np.arange(60) % 3
     ],
     ids=["spikes", "values", "targets", "events"],
 )
+@pytest.mark.sample(2)
 def test_the_shapes_of_a_file_are_read_and_its_job_is_accepted(
     run: Run, client: Connection, folder: Path, arrays: dict[str, Any], expected: dict[str, Any]
 ) -> None:
@@ -136,6 +137,7 @@ def test_the_shapes_of_a_file_are_read_and_its_job_is_accepted(
 @pytest.mark.parametrize(
     ("content", "word"), [(b"no data", "none of these"), (b"", "none of these")]
 )
+@pytest.mark.sample(1)
 def test_a_file_that_is_no_data_set_is_refused(
     offline: Run, folder: Path, content: bytes, word: str
 ) -> None:

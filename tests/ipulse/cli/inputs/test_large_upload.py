@@ -43,7 +43,7 @@ def test_1_gb_resumes_after_a_cut(service: LiveService, tmp_path: Path) -> None:
     block = (random.random((STEPS, CHANNELS)) < 0.02).astype(np.uint8)
     spikes = np.broadcast_to(block, (SAMPLES, STEPS, CHANNELS)).copy()
     spikes[:, 0, 0] = labels
-    path = tmp_path / "large.npz"
+    path = tmp_path / "gigabyte.npz"  # a name of its own: the service is shared
     np.savez(path, spikes=spikes, labels=labels)
     del spikes
     size = path.stat().st_size
@@ -65,10 +65,10 @@ def test_1_gb_resumes_after_a_cut(service: LiveService, tmp_path: Path) -> None:
         assert code < 0
         code, shown, rest = push(sys.maxsize)
         assert code == 0, shown
-        assert shown.startswith("large@1 ")
+        assert shown.startswith("gigabyte@1 ")
         # A part of what was sent before the kill may have been lost on its way.
         assert first + rest < 1.1 * size
         assert rest < 0.5 * size
         code, shown, again = push(sys.maxsize)
-        assert (code, shown.startswith("large@1 ")) == (0, True)
+        assert (code, shown.startswith("gigabyte@1 ")) == (0, True)
         assert again < 100_000

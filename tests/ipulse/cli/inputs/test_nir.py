@@ -13,6 +13,8 @@ import pytest
 from ipulse.spec.document.file import read_spec_file
 from tests.ipulse.cli.conftest import Run
 
+EULER = ("--from", "nir", "--solver", "euler", "--step-ms", "1")
+
 
 @pytest.fixture
 def theirs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
@@ -38,9 +40,8 @@ def chain(inputs: int, classes: int, **lif: object) -> nir.NIRGraph:
 
 
 def test_writes_a_spec_that_names_the_weights(offline: Run, theirs: Path) -> None:
-    ran = offline("nir", "import", "theirs.nir", "--to", "mine.yaml", "--solver", "euler")
+    ran = offline("nir", "import", "theirs.nir", "--to", "mine.yaml", *EULER)
     assert (ran.code, ran.out) == (0, "mine.yaml\n")
-    assert "1 ms are assumed" in ran.err
     spec = read_spec_file(theirs.parent / "mine.yaml").spec()
     assert (spec.data.kind, spec.network.layers[0].decay) == ("npz", 0.95)
     weights = theirs.parent / "mine.npz"
@@ -52,7 +53,7 @@ def test_writes_a_spec_that_names_the_weights(offline: Run, theirs: Path) -> Non
             "layer_1": (3, 4),
             "readout": (4, 2),
         }
-    again = offline("nir", "import", "theirs.nir", "--to", "mine.yaml")
+    again = offline("nir", "import", "theirs.nir", "--to", "mine.yaml", *EULER)
     assert again.code == 2
     assert "exists already" in again.err
 
@@ -71,7 +72,7 @@ def test_images_of_convolutions_have_a_shape(offline: Run, theirs: Path) -> None
         "output": nir.Output(output_type={"output": np.array([5])}),
     }
     nir.write(theirs, nir.NIRGraph(nodes=nodes, edges=list(pairwise(nodes))))
-    ran = offline("nir", "import", "theirs.nir", "--json")
+    ran = offline("nir", "import", "theirs.nir", "--json", *EULER)
     assert ran.code == 0, ran.err
     assert ran.json["spec"]["data"]["shape"] == [2, 6, 8]
     [layer] = ran.json["spec"]["network"]["layers"]
@@ -80,7 +81,7 @@ def test_images_of_convolutions_have_a_shape(offline: Run, theirs: Path) -> None
 
 
 def test_prints_a_spec_without_writing_anything(offline: Run, theirs: Path) -> None:
-    ran = offline("nir", "import", "theirs.nir", "--json")
+    ran = offline("nir", "import", "theirs.nir", "--json", *EULER)
     assert ran.code == 0
     assert ran.json["arrays"]["layer_1"] == [3, 4]
     assert ran.json["spec"]["network"]["layers"][0]["neurons"] == 4
@@ -94,7 +95,10 @@ def test_takes_data_and_training_of_another_spec(offline: Run, theirs: Path) -> 
         "training: {epochs: 3}\n"
     )
     nir.write(theirs, chain(64, 10))
-    assert offline("nir", "import", "theirs.nir", "-o", "mine", "--base", "base.yaml").code == 0
+    assert (
+        offline("nir", "import", "theirs.nir", "-o", "mine", "--base", "base.yaml", *EULER).code
+        == 0
+    )
     spec = read_spec_file(theirs.parent / "mine.yaml").spec()
     assert (spec.training.epochs, spec.network.layers[0].neurons) == (3, 4)
     assert spec.network.surrogate.name == "boxcar"
@@ -108,7 +112,7 @@ def test_errors_name_the_node(
     offline: Run, theirs: Path, lif: dict[str, object], message: str
 ) -> None:
     nir.write(theirs, chain(3, 2, **lif))
-    ran = offline("nir", "import", "theirs.nir", "--to", "mine.yaml")
+    ran = offline("nir", "import", "theirs.nir", "--to", "mine.yaml", *EULER)
     assert ran.code == 2
     assert message in ran.err
     assert "Traceback" not in ran.err
@@ -128,7 +132,82 @@ def test_weights_are_removed_where_the_spec_is_not_valid(offline: Run, theirs: P
     names = ["input", "w1", "hidden", *extra, "w2", "out", "output"]
     nodes = {**graph.nodes, **extra}
     nir.write(theirs, nir.NIRGraph(nodes=nodes, edges=list(pairwise(names))))
-    ran = offline("nir", "import", "theirs.nir", "--to", "mine.yaml")
+    ran = offline("nir", "import", "theirs.nir", "--to", "mine.yaml", *EULER)
     assert ran.code == 2
     assert "/network/layers" in ran.err
     assert [path.name for path in theirs.parent.iterdir()] == ["theirs.nir"]
+
+
+def test_a_file_that_does_not_say_its_writer_asks_for_one(offline: Run, theirs: Path) -> None:
+    nir.write(theirs, chain(3, 2, tau=np.full(4, 20.0)))
+    ran = offline("nir", "import", "theirs.nir", "--to", "mine.yaml")
+    assert ran.code == 2
+    assert "ipulse nir import theirs.nir --from norse --step-ms 1 --to mine.yaml" in ran.err
+    assert "--from sinabs --to mine.yaml" in ran.err
+    assert "--from snntorch" not in ran.err, "snnTorch writes r = tau / dt"
+    asked = offline("nir", "import", "theirs.nir", "--from", "sinabs")
+    assert asked.code == 2
+    assert "--from sinabs --solver exact  # norm_input=True" in asked.err
+    assert "--from sinabs --solver unscaled  # norm_input=False" in asked.err
+    assert [path.name for path in theirs.parent.iterdir()] == ["theirs.nir"]
+
+
+@pytest.mark.parametrize("readout", ["LI", "LIF"])
+def test_one_layer_with_one_output_is_a_valid_spec(
+    offline: Run, theirs: Path, readout: str
+) -> None:
+    ones = {name: np.ones(1) for name in ("tau", "r", "v_threshold", "v_leak")}
+    ones["v_leak"] = np.zeros(1)
+    if readout == "LI":
+        del ones["v_threshold"]
+    nodes = {
+        "input": nir.Input(input_type={"input": np.array([3])}),
+        "w": nir.Linear(weight=np.ones((1, 3), np.float32)),
+        "out": getattr(nir, readout)(**ones),
+        "output": nir.Output(output_type={"output": np.array([1])}),
+    }
+    nir.write(theirs, nir.NIRGraph(nodes=nodes, edges=list(pairwise(nodes))))
+    ran = offline("nir", "import", "theirs.nir", "--json", *EULER)
+    assert ran.code == 0, ran.err
+    [relay] = ran.json["spec"]["network"]["layers"]
+    assert (relay["neurons"], relay["trainable"]) == (3, False)
+    assert ran.json["arrays"] == {"layer_1": [3, 3], "readout": [3, 1]}
+
+
+def test_guessed_data_never_make_a_network_invalid(offline: Run, theirs: Path) -> None:
+    nir.write(theirs, chain(64, 10, tau=np.full(4, 1e6)))
+    usual = offline("nir", "import", "theirs.nir", "--json", *EULER)
+    assert usual.json["spec"]["data"]["kind"] == "digits"
+    graph = nir.read(theirs)
+    wait = nir.Delay(delay=np.full(4, 0.15))
+    names = ["input", "w1", "hidden", "wait", "w2", "out", "output"]
+    nodes = {**graph.nodes, "wait": wait}
+    nir.write(theirs, nir.NIRGraph(nodes=nodes, edges=list(pairwise(names))))
+    late = offline("nir", "import", "theirs.nir", "--json", *EULER)
+    assert late.code == 0, late.err
+    assert late.json["spec"]["data"]["steps"] > 150
+
+
+@pytest.mark.verify
+def test_recorded_spikes_are_compared(offline: Run, theirs: Path) -> None:
+    """One input alone drives each hidden neuron to 0.05 of its threshold: none ever spikes."""
+    recorded = {"inputs": np.ones((5, 2, 3)), "hidden": np.zeros((5, 2, 4))}
+    np.savez("spikes.npz", **recorded)
+    words = ("nir", "import", "theirs.nir", "--to", "mine.yaml", "--check", "spikes.npz", *EULER)
+    ran = offline(*words)
+    assert ran.code == 0, ran.err
+    assert "hidden: all 0 spikes are equal" in ran.err
+    for path in ("mine.yaml", "mine.npz"):
+        Path(path).unlink()
+    recorded["hidden"][3, 1, 2] = 2
+    np.savez("spikes.npz", **recorded)
+    ran = offline(*words)
+    assert ran.code == 2
+    assert "1 values differ" in ran.err
+    assert "step 3, sample 1, neuron 2" in ran.err
+    assert "up to 2 spikes in a step" in ran.err
+    np.savez("spikes.npz", inputs=recorded["inputs"], other=recorded["hidden"])
+    ran = offline(*words)
+    assert ran.code == 2
+    assert "by the names of their nodes, hidden" in ran.err
+    assert not Path("mine.yaml").exists()

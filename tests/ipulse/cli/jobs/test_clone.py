@@ -31,16 +31,16 @@ def test_a_wrong_setting_of_a_clone_is_an_error_with_its_place(
 def test_wait_ends_with_the_jobs(run: Run, client: Connection, agent: Agent) -> None:
     first, second = client.submit(SPEC), client.submit(SPEC)
     agent.claim(first.id).run(FILES, [])
-    assert run("wait", first.id).code == 0
+    assert run("watch", "--quiet", first.id).code == 0
     client.job(second.id).cancel()
-    ran = run("wait", first.id, second.id, "--json")
+    ran = run("watch", "--quiet", first.id, second.id, "--json")
     assert ran.code == 1
     assert [job["id"] for job in ran.json["jobs"]] == [first.id, second.id]
 
 
 def test_wait_gives_up_in_time(run: Run, client: Connection) -> None:
     job = client.submit(SPEC)
-    ran = run("wait", job.id, "--timeout", "0.1")
+    ran = run("watch", "--quiet", job.id, "--timeout", "0.1")
     assert (ran.code, ran.out) == (6, "")
     assert job.id in ran.err
 

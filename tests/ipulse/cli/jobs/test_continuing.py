@@ -35,6 +35,20 @@ def test_continue_adds_epochs(run: Run, client: Connection, trained: str) -> Non
     client.job(ran.json["id"]).cancel()
 
 
+def test_continue_with_other_settings(run: Run, client: Connection, trained: str) -> None:
+    schedule = ("--set", "checkpoint_epochs=2", "--set", "name=longer")
+    ran = run("continue", trained, "--epochs", "3", *schedule, "--json")
+    assert ran.code == 0, ran.err
+    training = ran.json["spec"]["training"]
+    assert (training["epochs"], training["checkpoint_epochs"]) == (3, 2)
+    assert (ran.json["name"], ran.json["start_from"]["job"]) == ("longer", trained)
+    client.job(ran.json["id"]).cancel()
+    refused = run("continue", trained, "--epochs", "3", "--set", "learning_rate=0.5")
+    assert refused.code == 2
+    assert "--start-mode weights" in refused.err
+    assert "learning_rate" in refused.err
+
+
 def test_submit_from_another_job(
     run: Run, client: Connection, trained: str, spec_file: Path
 ) -> None:

@@ -91,14 +91,17 @@ def test_every_command_takes_them(
     monkeypatch.chdir(tmp_path)
     job_id = client.submit(SPEC).id
     short = job_id[4:16]
-    assert run("priority", short, "7", "--json").json["priority"] == 7
+    assert run("edit", short, "--priority", "7", "--json").json["priority"] == 7
     assert run("pause", "latest", "--json").json["state"] == "paused"
     assert run("resume", short, "--json").json["state"] == "queued"
     agent.claim(job_id).run(FILES, ["a line"])
     assert run("watch", short, "--json").lines[-1]["id"] == job_id
     assert run("logs", "latest").out == run("logs", job_id).out != ""
     assert run("logs", short, "--follow").out == run("logs", job_id).out
-    assert run("artifacts", "latest", "--json").json == run("artifacts", job_id, "--json").json
+    assert (
+        run("download", "latest", "-l", "--json").json
+        == run("download", job_id, "-l", "--json").json
+    )
     assert run("profile", short, "--json").json == {"schema": "a"}
     assert run("download", "latest").code == 0
     assert (tmp_path / job_id / "report.html").read_bytes() == FILES["report.html"]
@@ -133,7 +136,7 @@ def test_of_jobs_with_one_name_the_newest_is_read_and_none_is_changed(
         ran = run(command, name)
         assert ran.code == 3
         assert {old, new} <= set(ran.err.split())
-    assert run("priority", name, "3").code == 3
+    assert run("edit", name, "--priority", "3").code == 3
     assert run("edit", name, "--tag", "x").code == 3
     with pytest.raises(SeveralJobs) as several:
         client.job(name)

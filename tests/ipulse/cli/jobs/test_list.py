@@ -72,7 +72,7 @@ def test_an_unknown_column_is_refused_with_the_known_names(run: Run, group: str)
     assert not wrong.out
     assert "`sed`" in wrong.err
     assert "did you mean seed" in wrong.err
-    assert "batch_size" in wrong.err
+    assert "test_fraction" in wrong.err
     several = run("list", "--columns", "nothing,none,label.team,test_accuracy.best", "--csv")
     assert several.code == 2
     assert ["`nothing`" in several.err, "`none`" in several.err] == [True, True]

@@ -8,9 +8,12 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from datetime import timedelta
+from functools import partial
 
 import pytest
 
+from ipulse.cli.commands.jobs import many_jobs
+from ipulse.cli.commands.jobs.many_jobs import Change, FilteredJobs
 from ipulse.client import Connection, JobSelection
 from ipulse_core.states import JobState
 from tests.ipulse.cli.conftest import FILES, SPEC, Ran, Run, environment
@@ -62,7 +65,10 @@ class TestCancel:
         client.job(jobs[0]).cancel()
         counted = run("cancel", "--label", team, "--dry-run", "--json").json
         assert counted["by_state"] == {"cancelled": 1, "queued": 1}
-        assert "1 cancelled, 1 queued" in run("cancel", "--label", team, "--dry-run").out
+        shown = run("cancel", "--label", team, "--dry-run").out
+        assert "1 of 2 jobs" in shown
+        assert "1 cancelled, 1 queued" in shown
+        assert run("delete", "--label", team, "--dry-run", "--json").json["changeable"] == 1
         assert client.job(jobs[1]).state is JobState.QUEUED
 
     def test_all_that_pass_the_filters_are_cancelled(
@@ -119,6 +125,34 @@ class TestCancel:
             assert ran.err
 
 
+class TestDeleteFound:
+    def test_no_question_where_no_job_allows_it(
+        self, run: Run, client: Connection, team: str
+    ) -> None:
+        jobs = submit(client, team)
+        done = run("delete", "--label", team, "--json")
+        assert (done.code, done.json["changed"], done.json["unchanged"]) == (0, 0, 1)
+        assert states(client, jobs) == [JobState.QUEUED]
+
+    def test_a_job_that_ends_after_the_question_stays(
+        self, client: Connection, team: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        over, queued = submit(client, team, 2)
+        client.job(over).cancel()
+        questions = []
+
+        def answer(verb: str, what: str, yes: bool) -> None:
+            questions.append((verb, what.split(" (")[0], yes))
+            client.job(queued).cancel()
+
+        monkeypatch.setattr(many_jobs, "confirm", answer)
+        deleting = Change("delete", "deleted", partial(client.change_all, "delete"))
+        chosen = FilteredJobs(label=[team])
+        result = chosen.changed(JobSelection(labels=[team]), deleting)
+        assert questions == [("delete", "1 of 2 jobs", False)]
+        assert (result.changed, client.job(queued).state) == (1, JobState.CANCELLED)
+
+
 class TestChosenJobs:
     def test_several_ids(self, run: Run, client: Connection, team: str) -> None:
         jobs = submit(client, team, 3)
@@ -138,7 +172,7 @@ class TestChosenJobs:
         assert run("retry", jobs[0], "--json").json["state"] == "queued"
         client.job(jobs[2]).cancel()
         refused = run("retry", jobs[2])
-        assert refused.code == 6
+        assert refused.code == 7
         assert "clone" in refused.err
         query = f"label.team:{team.partition('=')[2]}"
         assert "1 failed" in run("retry", "-q", query, "--dry-run").out
@@ -225,14 +259,14 @@ class TestPriority:
     @pytest.mark.parametrize("priority", [10, -7])
     def test_it_changes(self, run: Run, client: Connection, team: str, priority: int) -> None:
         [job] = submit(client, team)
-        assert run("priority", job, str(priority)).code == 0
+        assert run("edit", job, "--priority", str(priority)).code == 0
         assert client.job(job).json["priority"] == priority
         assert str(priority) in run("status", job).out
 
     def test_what_is_none_is_refused(self, run: Run, client: Connection, team: str) -> None:
         [job] = submit(client, team)
         for wrong in ("101", "-101", "high", "--high", "1.5"):
-            assert run("priority", job, wrong).code == 2
+            assert run("edit", job, "--priority", wrong).code == 2
         client.job(job).cancel()
-        assert run("priority", job, "1").code == 6
-        assert run("priority", "job_0", "1").code == 3
+        assert run("edit", job, "--priority", "1").code == 7
+        assert run("edit", "job_0", "--priority", "1").code == 3

@@ -30,7 +30,9 @@ class TestValidate:
         ran = run("validate", "-", "--json", stdin=json.dumps(SPEC))
         valid = client.validate(SPEC)
         assert ran.code == 0
-        whole = {"valid": True, "spec": valid.spec, "spec_sha256": valid.sha256, "fit": None}
+        targets = ["generic", "norse", "snntorch", "spikingjelly"]
+        digests = {"spec_sha256": valid.sha256, "fit": None, "nir_targets": targets}
+        whole = {"valid": True, "spec": valid.spec, **digests}
         assert ran.json == whole
 
     def test_the_prediction_equals_that_of_the_service(self, run: Run, client: Connection) -> None:

@@ -23,12 +23,12 @@ class TestResults:
         return job.id
 
     def test_artifacts(self, run: Run, job_id: str) -> None:
-        ran = run("artifacts", job_id)
+        ran = run("download", "--list", job_id)
         assert ran.code == 0
         for name, content in FILES.items():
             (line,) = [line for line in ran.out.splitlines() if line.startswith(name)]
             assert hashlib.sha256(content).hexdigest() in line
-        listed = run("artifacts", job_id, "--json").json["artifacts"]
+        listed = run("download", "--list", job_id, "--json").json["artifacts"]
         assert {file["name"]: file["size"] for file in listed} == {
             name: len(content) for name, content in FILES.items()
         }
@@ -75,7 +75,7 @@ class TestResults:
     def test_download_into_a_file(self, run: Run, job_id: str, tmp_path: Path) -> None:
         (tmp_path / "file").touch()
         ran = run("download", job_id, "--to", str(tmp_path / "file"))
-        assert ran.code == 6
+        assert ran.code == 2
         assert "File exists" in ran.err
 
     def test_download_where_a_directory_has_a_files_name(
@@ -83,7 +83,7 @@ class TestResults:
     ) -> None:
         (tmp_path / "report.html").mkdir()
         ran = run("download", job_id, "--to", str(tmp_path), "--only", "report")
-        assert (ran.code, ran.err) == (6, f"ipulse: {tmp_path}/report.html: Is a directory\n")
+        assert (ran.code, ran.err) == (2, f"ipulse: {tmp_path}/report.html: Is a directory\n")
         assert [path.name for path in tmp_path.iterdir()] == ["report.html"]
 
     def test_profile_as_json_and_saved(self, run: Run, job_id: str, tmp_path: Path) -> None:

@@ -43,12 +43,15 @@ def bin_folder(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 class TestEveryShell:
+    @pytest.mark.sample(1)
     def test_it_completes_a_command(self, shell: str, run: Run, bin_folder: Path) -> None:
         assert completed(shell, "ipulse statu", run, bin_folder) == "status"
 
+    @pytest.mark.sample(1)
     def test_it_completes_an_option(self, shell: str, run: Run, bin_folder: Path) -> None:
         assert completed(shell, "ipulse submit --watc", run, bin_folder) == "--watch"
 
+    @pytest.mark.sample(1)
     def test_it_completes_the_id_of_a_job(
         self, service: LiveService, client: Connection, shell: str, run: Run, bin_folder: Path
     ) -> None:
@@ -57,6 +60,7 @@ class TestEveryShell:
         assert completed(shell, line, run, bin_folder) == job_id
         assert not list(bin_folder.glob("**/here"))
 
+    @pytest.mark.sample(1)
     def test_it_completes_labels_with_any_letters(
         self, service: LiveService, client: Connection, shell: str, run: Run, bin_folder: Path
     ) -> None:

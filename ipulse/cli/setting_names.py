@@ -1,0 +1,24 @@
+"""Names of the fields of a spec, as `--set` and `--vary` take them, for completion in a shell."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+
+def setting_names() -> list[str]:
+    """Return the paths of all fields, and the last names of those that are unique."""
+    from ipulse.spec.field_tree import fields_of
+    from ipulse.spec.paths import dotted
+
+    paths = list(dict.fromkeys(fields_of({"version": 2, "network": {"layers": [{}]}})))
+    counts = Counter(path[-1] for path in paths)
+    short = [path[-1] for path in paths if counts[path[-1]] == 1]
+    return list(dict.fromkeys([*short, *map(dotted, paths)]))
+
+
+def offered_settings(names: Sequence[str], begun: str) -> list[str]:
+    """Return the beginnings of settings, such as `epochs=`, that continue a text."""
+    if "=" in begun:
+        return []
+    return [f"{name}=" for name in names if name.startswith(begun) and (begun or "." not in name)]
