@@ -36,13 +36,16 @@ if TYPE_CHECKING:
     from ipulse.experiment.parts import Delays as Delays
     from ipulse.experiment.parts import EarlyStopping as EarlyStopping
     from ipulse.experiment.parts import Emulator as Emulator
+    from ipulse.experiment.parts import Equations as Equations
     from ipulse.experiment.parts import Exponential as Exponential
     from ipulse.experiment.parts import GrowingSlots as GrowingSlots
     from ipulse.experiment.parts import Leaky as Leaky
+    from ipulse.experiment.parts import Parameter as Parameter
     from ipulse.experiment.parts import Quantised as Quantised
     from ipulse.experiment.parts import Ramp as Ramp
     from ipulse.experiment.parts import Schedule as Schedule
     from ipulse.experiment.parts import Spiking as Spiking
+    from ipulse.experiment.parts import State as State
     from ipulse.experiment.parts import SumPool as SumPool
     from ipulse.experiment.parts import SuperSpike as SuperSpike
     from ipulse.experiment.parts import Table as Table
@@ -53,7 +56,7 @@ _PARTS = (
     *("CPU", "IPU", "LIF", "SGD", "Adam", "AdamW", "ArcTan", "AtLeast", "AtMost", "Boxcar"),
     *("Clipping", "EarlyStopping", "Emulator", "Exponential", "GrowingSlots", "Leaky", "Ramp"),
     *("Adaptation", "AveragePool", "Conv1D", "Conv2D", "Delays", "Quantised", "SumPool"),
-    *("Schedule", "Spiking", "SuperSpike", "Table"),
+    *("Equations", "Parameter", "Schedule", "Spiking", "State", "SuperSpike", "Table"),
 )
 # Modules by the names that they define.
 _MODULES = {

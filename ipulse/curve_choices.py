@@ -5,4 +5,4 @@ from __future__ import annotations
 from typing import Literal
 
 Scope = Literal["epoch", "step"]
-Axis = Literal["epoch", "step", "samples", "training_time", "wall_time"]
+Axis = Literal["epoch", "step", "samples", "training_time", "wall_time", "share"]

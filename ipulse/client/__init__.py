@@ -23,9 +23,20 @@ from ipulse_core.errors import MissingDependency
 
 if TYPE_CHECKING:
     from .administration.resources import AgentStatus as AgentStatus
+    from .administration.resources import AuditPage as AuditPage
+    from .administration.resources import BrowserSession as BrowserSession
+    from .administration.resources import CallerRights as CallerRights
+    from .administration.resources import Delivery as Delivery
     from .administration.resources import DeviceStatus as DeviceStatus
     from .administration.resources import JoinToken as JoinToken
+    from .administration.resources import Pool as Pool
+    from .administration.resources import Project as Project
+    from .administration.resources import QuotaLimit as QuotaLimit
+    from .administration.resources import Reservation as Reservation
     from .administration.resources import Token as Token
+    from .administration.resources import UsedTime as UsedTime
+    from .administration.resources import User as User
+    from .administration.resources import Webhook as Webhook
     from .asynchronous.connection import AsyncConnection as AsyncConnection
     from .asynchronous.connection import connect_async as connect_async
     from .asynchronous.found_jobs import AsyncFoundJobs as AsyncFoundJobs
@@ -53,10 +64,12 @@ if TYPE_CHECKING:
     from .jobs.requests import SpecSource as SpecSource
     from .jobs.resources import Artifact as Artifact
     from .jobs.resources import Job as Job
+    from .jobs.resources import JobChange as JobChange
     from .jobs.resources import JobEvent as JobEvent
     from .jobs.resources import SubmissionPlan as SubmissionPlan
     from .jobs.resources import ValidSpec as ValidSpec
     from .jobs.spikes import SampleSpikes as SampleSpikes
+    from .sweeps.resources import SweepPlan as SweepPlan
     from .sweeps.resources import SweepStatus as SweepStatus
     from .sweeps.resources import SweepTrial as SweepTrial
 
@@ -67,7 +80,23 @@ if find_spec("httpx") is None:
 
 # The names of each module.
 _NAMES = {
-    ".administration.resources": ("AgentStatus", "DeviceStatus", "JoinToken", "Token"),
+    ".administration.resources": (
+        "AgentStatus",
+        "AuditPage",
+        "BrowserSession",
+        "CallerRights",
+        "Delivery",
+        "DeviceStatus",
+        "JoinToken",
+        "Project",
+        "Pool",
+        "QuotaLimit",
+        "Reservation",
+        "Token",
+        "UsedTime",
+        "User",
+        "Webhook",
+    ),
     ".asynchronous.connection": ("AsyncConnection", "connect_async"),
     ".asynchronous.found_jobs": ("AsyncFoundJobs",),
     ".asynchronous.job": ("AsyncJobHandle",),
@@ -86,9 +115,9 @@ _NAMES = {
     ".jobs.logs": ("LogLine",),
     ".jobs.metrics": ("BestEpoch",),
     ".jobs.requests": ("JobRequest", "SpecSource"),
-    ".jobs.resources": ("Artifact", "Job", "JobEvent", "SubmissionPlan", "ValidSpec"),
+    ".jobs.resources": ("Artifact", "Job", "JobChange", "JobEvent", "SubmissionPlan", "ValidSpec"),
     ".jobs.spikes": ("SampleSpikes",),
-    ".sweeps.resources": ("SweepStatus", "SweepTrial"),
+    ".sweeps.resources": ("SweepPlan", "SweepStatus", "SweepTrial"),
 }
 _MODULES = {name: module for module, names in _NAMES.items() for name in names}
 

@@ -84,14 +84,14 @@ def find_service(
         trust = require_trust(replace(project, ca=None) if ca else project, variables)
         return _of_project(project, token, token_file, _trust(ca, None) or trust)
     login = find_login(variables) if may_be_elsewhere else None
-    if login is not None and (not remote or _checked(remote) == login.url):
+    if login is not None and (not remote or checked_address(remote) == login.url):
         given = token or _read(token_file) or variables.get("IPULSE_TOKEN")
         given = given or _read(variables.get("IPULSE_TOKEN_FILE"))
         if not remote or given is None:
             return _of_login(
                 login, url_from if remote else "", token or _read(token_file), ca, variables
             )
-    address = _checked(remote or _url_at(at_home))
+    address = checked_address(remote or _url_at(at_home))
     secret, token_from = token or _read(token_file), "--token-file"
     if secret is None and variables.get("IPULSE_TOKEN"):
         secret, token_from = variables["IPULSE_TOKEN"], "IPULSE_TOKEN"
@@ -118,7 +118,7 @@ def _of_project(
     trust: ssl.SSLContext | None,
 ) -> ServiceLocation:
     """Find the service of a project; no token of the environment is sent to it."""
-    address = _checked(project.url or "")
+    address = checked_address(project.url or "")
     secret, token_from = token or _read(token_file), "--token-file"
     if secret is None:
         secret, token_from = _read(project.token_file), str(project.token_file)
@@ -144,7 +144,7 @@ def _of_login(
     variables: Mapping[str, str],
 ) -> ServiceLocation:
     """Return the service of `ipulse login`; no token of the environment is sent to it."""
-    address = _checked(login.url)
+    address = checked_address(login.url)
     place = str(login_path(variables))
     return ServiceLocation(
         address,
@@ -196,7 +196,8 @@ def _url_at(home: Home) -> str:
         ) from error
 
 
-def _checked(url: str) -> str:
+def checked_address(url: str) -> str:
+    """Return the address of a service. Raises InvalidInput for a text that is none."""
     if any(plain.fullmatch(url) for plain in (_LOCAL_URL, _PLAIN_URL)) and not _has_usual_port(url):
         return url.rstrip("/")
     import httpx

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
-from ipulse.client.jobs.requests import JobRequest, Spec
-from ipulse.experiment import Experiment
+from typing import TYPE_CHECKING, TypeAlias, cast
 
-Submittable = Experiment | Spec
+from ipulse.client.jobs.requests import JobRequest
+from ipulse.client.loaded import is_instance
+
+if TYPE_CHECKING:
+    from ipulse.client.jobs.requests import Spec
+    from ipulse.experiment import Experiment
+
+Submittable: TypeAlias = "Experiment | Spec"
 
 
 def document_of(experiment: Submittable) -> Spec:
     """Return the spec as the client takes it. Raises InvalidSpec for a wrong Experiment."""
-    return experiment.spec() if isinstance(experiment, Experiment) else experiment
+    if is_instance(experiment, "ipulse.experiment", "Experiment"):
+        return cast("Experiment", experiment).spec()
+    return cast("Spec", experiment)
 
 
 def requested(experiment: Submittable | JobRequest) -> JobRequest:

@@ -11,6 +11,7 @@ from ipulse.client import Artifact, Job, JobEvent, JobHandle
 from ipulse.spec import parse_job_spec
 from ipulse.spec.flat import Setting, flat_settings
 from ipulse.times import time_of
+from ipulse_core.events import metric_scope
 
 
 @dataclass(frozen=True)
@@ -83,7 +84,7 @@ def points_of(events: Iterator[JobEvent]) -> tuple[MetricPoint, ...]:
     points: dict[tuple[int, bool], MetricPoint] = {}
     for event in events:
         fields = event.fields
-        scope = fields.get("scope") or ("epoch" if "test_loss" in fields["values"] else "step")
+        scope = metric_scope(fields)
         key = (int(fields["step"]), scope == "epoch")
         points[key] = MetricPoint(scope, fields["epoch"], key[0], event.time, fields["values"])
     return tuple(points[key] for key in sorted(points))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import select
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 
 from ipulse.stack.home import Home
@@ -54,7 +54,7 @@ class AgentProcess(ManagedProcess):
 
 @contextmanager
 def starting_agents(
-    agents: Sequence[AgentProcess], environment: Mapping[str, str]
+    agents: Sequence[AgentProcess], environment_of: Callable[[AgentProcess], Mapping[str, str]]
 ) -> Iterator[None]:
     """Start agents in parallel and, at the end of the context, wait until all are ready.
 
@@ -63,7 +63,7 @@ def starting_agents(
     with ExitStack() as closing:
         started: list[tuple[AgentProcess, int]] = []
         for agent in agents:
-            ready_pipe = agent.start_with_pipe(environment)
+            ready_pipe = agent.start_with_pipe(environment_of(agent))
             closing.callback(os.close, ready_pipe)
             started.append((agent, ready_pipe))
         yield

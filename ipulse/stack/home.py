@@ -6,9 +6,12 @@ import fcntl
 import os
 import secrets
 import stat
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
+from ipulse import agent_tokens
+from ipulse.key_file import key_in
 from ipulse.stack.program_log import ProgramLog
 from ipulse.stack.tls import first_certificate
 from ipulse_core.errors import Conflict, Unavailable
@@ -31,7 +34,8 @@ class Home:
         self.server_file = self.path / "server.json"
         self.certificate_file = self.path / "certificate.pem"  # of the service, with TLS only
         self.token_file = self.path / "token"
-        self.worker_token_file = self.path / "worker-token"
+        self.agent_key_file = self.path / "agent-key"
+        self._agents = self.path / "agents"
         self.artifacts = self.path / "artifacts"
         self.redis = self.path / "redis"
         self.work = self.path / "work"
@@ -48,9 +52,21 @@ class Home:
         self._open_folder()
         # A stack that was killed leaves this file behind.
         self.server_file.unlink(missing_ok=True)
-        for token_file in (self.token_file, self.worker_token_file):
-            if not token_file.exists():
-                write_private(token_file, secrets.token_urlsafe(TOKEN_BYTES) + "\n")
+        if not self.token_file.exists():
+            write_private(self.token_file, secrets.token_urlsafe(TOKEN_BYTES) + "\n")
+        key_in(self.agent_key_file)
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Lock the home while the context is open; it is created if it is missing.
+
+        Raises Conflict and Unavailable as `open`.
+        """
+        self._open_folder()
+        try:
+            yield
+        finally:
+            self.close()
 
     def _open_folder(self) -> None:
         try:
@@ -80,6 +96,18 @@ class Home:
         if self._lock is not None:
             os.close(self._lock)
             self._lock = None
+
+    def agent_token_file(self, process: str) -> Path:
+        """Write the token of a local agent by the name of its process; return the file.
+
+        Raises Unavailable if the key of the tokens cannot be used.
+        """
+        key = key_in(self.agent_key_file)
+        name = agent_tokens.local_name(key, process)
+        self._agents.mkdir(mode=0o700, exist_ok=True)
+        path = self._agents / f"{process}.token"
+        write_private(path, agent_tokens.token_of(key, name) + "\n")
+        return path
 
     def log(self, name: str) -> ProgramLog:
         """Return the log of a process by the name of the process."""

@@ -121,7 +121,7 @@ class Stack:
             self._home.keep_certificate(self._certificate and self._certificate[0])
             self._redis.start()
             self._start_service()
-            with starting_agents(self._agents, self._agent_environment()):
+            with starting_agents(self._agents, self._agent_environment):
                 self._service.await_ready(self._url)
         except BaseException:
             self.stop()
@@ -150,7 +150,8 @@ class Stack:
         """Run one more agent, with these variables in addition, while the context is open."""
         agent = AgentProcess(name, self._home)
         try:
-            with starting_agents([agent], {**self._agent_environment(), **variables}):
+            environment = {**self._agent_environment(agent), **variables}
+            with starting_agents([agent], lambda _: environment):
                 pass
             yield agent
         finally:
@@ -160,7 +161,7 @@ class Stack:
         """Restart the agent of this number, whether or not it still runs."""
         agent = self._agents[number - 1]
         agent.stop(AGENT_STOP_SECONDS)
-        with starting_agents([agent], self._agent_environment()):
+        with starting_agents([agent], self._agent_environment):
             pass
 
     def restart_service(self) -> None:
@@ -200,7 +201,7 @@ class Stack:
             "IPULSE_BROKER_URL": self._redis.url,
             "IPULSE_ARTIFACTS_DIR": str(self._home.artifacts),
             "IPULSE_TOKEN_FILE": str(self._home.token_file),
-            "IPULSE_WORKER_TOKEN_FILE": str(self._home.worker_token_file),
+            "IPULSE_AGENT_KEY_FILE": str(self._home.agent_key_file),
             **({"IPULSE_ALLOW_REMOTE": "1"} if self._allow_remote else {}),
         }
         if self._certificate:
@@ -212,7 +213,7 @@ class Stack:
         """Return the parts, with restarts that do not wait until the part is ready."""
 
         def restart_of(agent: AgentProcess) -> Callable[[], None]:
-            return lambda: agent.relaunch(self._agent_environment())
+            return lambda: agent.relaunch(self._agent_environment(agent))
 
         return [
             Part(self._redis, self._redis.relaunch),
@@ -229,10 +230,10 @@ class Stack:
         environment = self.service_environment()
         self._url = self._service.start_listening(self._host, self._port, environment)
 
-    def _agent_environment(self) -> dict[str, str]:
+    def _agent_environment(self, agent: AgentProcess) -> dict[str, str]:
         return self._environment(
             IPULSE_SERVICE_URL=self.url,
-            IPULSE_WORKER_TOKEN_FILE=str(self._home.worker_token_file),
+            IPULSE_WORKER_TOKEN_FILE=str(self._home.agent_token_file(agent.name)),
             IPULSE_BROKER_URL=self._redis.url,
             IPULSE_WORK_DIR=str(self._home.work),
             IPULSE_DEVICES=str(self._home.devices),

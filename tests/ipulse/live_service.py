@@ -17,9 +17,10 @@ import httpx
 
 from ipulse.stack import tls
 from ipulse_core import messages
+from tests import local_agents
 
 ROOT = Path(__file__).resolve().parents[2]
-START_SECONDS = 60.0  # a start that takes longer has failed
+START_SECONDS = 120.0  # on a busy machine
 
 
 class LiveService:
@@ -28,10 +29,9 @@ class LiveService:
 
     def __init__(self, home: Path, **settings: str) -> None:
         self.home = home
-        for name in ("token", "worker-token"):
-            file = home / name
-            file.write_text(secrets.token_urlsafe(32))
-            file.chmod(0o600)
+        file = home / "token"
+        file.write_text(secrets.token_urlsafe(32))
+        file.chmod(0o600)
         environment = {
             **os.environ,
             "IPULSE_HOME": str(home),
@@ -50,7 +50,7 @@ class LiveService:
         return (self.home / "token").read_text()
 
     def agent(self) -> Agent:
-        return Agent(self.url, (self.home / "worker-token").read_text())
+        return Agent(self.url, local_agents.token(self.home, Agent.name))
 
     def stop(self) -> None:
         self._process.terminate()
@@ -82,6 +82,8 @@ class LiveService:
 class Agent:
     """Speaks the workers' API."""
 
+    name = "scripted"
+
     def __init__(self, url: str, token: str) -> None:
         headers = {
             "Authorization": f"Bearer {token}",
@@ -101,7 +103,7 @@ class Agent:
 
     def claim_next(self, job_id: str) -> tuple[str, Attempt]:
         """Claims the first job of the queue, in which this one waits; returns its id, too."""
-        body = {"job_id": job_id, "agent": "scripted", "device_kinds": ["cpu"]}
+        body = {"job_id": job_id, "agent": self.name, "device_kinds": ["cpu"]}
         answer = self._http.post("/v1/worker/claims", json=body)
         answer.raise_for_status()
         claimed = answer.json()

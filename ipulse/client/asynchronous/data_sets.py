@@ -16,7 +16,6 @@ from ipulse.client.transport.retries import UPLOADING
 from ipulse_core.errors import InvalidInput, Problem
 from ipulse_core.input_files import InputFolder
 from ipulse_core.source_package import PREFIX, read_folder, write_package
-from ipulse_core.spec.custom_ops import OpReference
 
 from .uploads import AsyncFileUploads
 
@@ -166,6 +165,8 @@ class AsyncDataSets(AsyncFileUploads):
 
         Raises NotFound, and NotPermitted unless the token may submit code.
         """
+        from ipulse_core.spec.custom_ops import OpReference  # slow, and of few commands
+
         await self._send(calls.delete_op(OpReference.of(reference).digest))
 
     async def _push_package(

@@ -25,16 +25,17 @@ from ipulse.client.only_async import AsyncJobHandleBase, blocking_property
 from ipulse.client.transport.connection import WaitDeadline
 from ipulse.client.transport.retries import FOLLOWING, RetryPolicy
 from ipulse.curve_choices import Axis, Scope
-from ipulse.experiment import Experiment
 from ipulse.log_levels import levels_from
 from ipulse.optional_modules import data_frame
 from ipulse_core import strict_json
 from ipulse_core.errors import NotFound
-from ipulse_core.pva.report import Report
 
 from .metrics import read_columns
 
 if TYPE_CHECKING:
+    from ipulse.experiment import Experiment
+    from ipulse_core.pva.report import Report
+
     from .connection import AsyncConnection
 
 LAST_LINES = 10  # of the log, in the error of a failed job
@@ -152,10 +153,14 @@ class AsyncJobHandle(AsyncJobHandleBase):
     @blocking_property
     async def experiment(self) -> Experiment:
         """The spec as an Experiment, to change and submit again."""
+        from ipulse.experiment import Experiment
+
         return Experiment.from_spec(await self.spec())
 
-    async def spec_text(self, form: Literal["resolved", "submitted"] = "resolved") -> str:
-        """Return the spec as text: with every default, or as it was submitted.
+    async def spec_text(
+        self, form: Literal["resolved", "submitted", "version_2", "brief"] = "resolved"
+    ) -> str:
+        """Return the spec as text: with every default, without them, or as it was submitted.
 
         Raises NotFound if the service has not kept the submitted text.
         """
@@ -293,6 +298,8 @@ class AsyncJobHandle(AsyncJobHandleBase):
 
         Only jobs on emulator and IPU have one. Raises NotFound.
         """
+        from ipulse_core.pva.report import Report  # slow, and of few programs
+
         return Report(strict_json.loads(await self.read_file("poplar_profile.json")))
 
     async def spikes(self, sample: int = 0) -> SampleSpikes:
@@ -345,9 +352,13 @@ class AsyncJobHandle(AsyncJobHandleBase):
         self._job = await self._connection._send(calls.change_state(self.id, verb))
         return self
 
-    async def delete(self) -> None:
-        """Delete the job with its files. Raises Conflict before it has ended."""
-        await self._connection._send(calls.delete(self.id))
+    async def delete(self, *, if_unchanged: bool = False) -> None:
+        """Delete the job with its files. Raises NotPermitted, and Conflict before it has ended.
+
+        With `if_unchanged` Conflict, too, if the job has changed since `connection.job` or
+        `refresh` read it.
+        """
+        await self._connection._send(calls.delete(self.id, self._job if if_unchanged else None))
 
     async def edit(
         self,

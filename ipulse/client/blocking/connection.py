@@ -4,9 +4,9 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import suppress
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from ipulse.client.datasets import calls as upload_calls
 from ipulse.client.datasets.resources import UploadProgress
@@ -16,23 +16,23 @@ from ipulse.client.jobs.batches import (
     BatchVerb,
     JobSearch,
     JobSelection,
-    unknown_columns,
+    unknown_names,
 )
 from ipulse.client.jobs.comparison import compare
 from ipulse.client.jobs.curves import MetricCurve, curves
 from ipulse.client.jobs.requests import JobRequest, each_placed, is_path
-from ipulse.client.jobs.resources import Job, SubmissionPlan, ValidSpec
+from ipulse.client.jobs.resources import Job, JobChange, SubmissionPlan, ValidSpec
 from ipulse.client.jobs.snapshot import JobSnapshot
 from ipulse.client.location import PathLike, find_service
 from ipulse.client.only_blocking import ConnectionBase
 from ipulse.client.submission import Submittable, document_of, requested
 from ipulse.client.sweeps import calls as sweep_calls
 from ipulse.client.sweeps.definition import sweep_definition
+from ipulse.client.sweeps.resources import SweepPlan
 from ipulse.client.transport.connection import options_for
 from ipulse.client.transport.retries import FOLLOWING
 from ipulse.client.transport.transports import Transport
 from ipulse.deprecated import former_call
-from ipulse.sweeps import SweepConfig
 from ipulse_core.errors import Conflict, InvalidInput, IPUlseError
 
 from .administration import Administration
@@ -41,6 +41,9 @@ from .found_jobs import FoundJobs
 from .job import JobHandle
 from .job_reference import find_job
 from .sweep import SweepHandle
+
+if TYPE_CHECKING:
+    from ipulse.sweeps import SweepConfig
 
 CACHED_JOBS = 256
 
@@ -52,6 +55,7 @@ def connect(
     token_file: PathLike | None = None,
     home: PathLike | None = None,
     ca: PathLike | None = None,
+    project: str | None = None,
     timeout: float = 30.0,
     retries: int = 4,
 ) -> Connection:
@@ -68,6 +72,8 @@ def connect(
         token_file: A file with the token.
         home: The home of a local stack.
         ca: A PEM file with the service's authority or certificate.
+        project: The project of what it adds; by default IPULSE_PROJECT, else the only one, or
+            `default`.
         timeout: Seconds for each answer to begin.
         retries: How often a call is repeated while the service is unavailable; twice as often for
             watching, waiting and downloading.
@@ -75,7 +81,14 @@ def connect(
     Raises Unavailable if no service is known, NotAuthenticated without a token for it.
     """
     return Connection(
-        url, token, token_file=token_file, home=home, ca=ca, timeout=timeout, retries=retries
+        url,
+        token,
+        token_file=token_file,
+        home=home,
+        ca=ca,
+        project=project,
+        timeout=timeout,
+        retries=retries,
     )
 
 
@@ -94,11 +107,12 @@ class Connection(ConnectionBase, DataSets, Administration):
         token_file: PathLike | None = None,
         home: PathLike | None = None,
         ca: PathLike | None = None,
+        project: str | None = None,
         timeout: float = 30.0,
         retries: int = 4,
     ) -> None:
         service = find_service(url, token, token_file, home, ca=ca)
-        transport = Transport(**options_for(service, timeout))
+        transport = Transport(**options_for(service, timeout, project))
         super().__init__(service.url, transport, timeout, retries)
         self._known: dict[str, Job] = {}  # last responses, so that polling is cheap
         self._has_token_text = token is not None
@@ -108,6 +122,7 @@ class Connection(ConnectionBase, DataSets, Administration):
             "token_file": token_file,
             "home": home,
             "ca": ca,
+            "project": project,
             "timeout": timeout,
             "retries": retries,
         }
@@ -245,6 +260,23 @@ class Connection(ConnectionBase, DataSets, Administration):
         search = JobSearch(query, sort, columns, waiting_on=waiting_on)
         return FoundJobs(self, search, state, id_prefix, page_size)
 
+    def watch_all(
+        self, after: str = "now", project: str | None = None
+    ) -> Generator[JobChange, None, None]:
+        """Yield the changes of the states of all jobs as they happen, without end and gaps.
+
+        Args:
+            after: The cursor of the last change that is known; `now`: those from now on; an empty
+                text: all of the last 30 days.
+            project: Only jobs of this project.
+
+        Only jobs that the caller may read are returned.
+        """
+        while True:
+            page = self._send(calls.changes(after, project, 0 if after == "now" else 25))
+            yield from page.changes
+            after = page.next_after
+
     def check_columns(self, names: Sequence[str]) -> None:
         """Raise InvalidInput, with the known names, if no job has a column of one of these."""
         page = self._send(calls.list_jobs(None, 1, "", search=JobSearch(columns=names)))
@@ -252,15 +284,21 @@ class Connection(ConnectionBase, DataSets, Administration):
             return
         known = self._send(calls.columns())
         if known["total"]:  # without jobs, settings are not known either
-            raise unknown_columns(page.unknown_columns, [c["label"] for c in known["columns"]])
+            names = [column["label"] for column in known["columns"]]
+            raise unknown_names("field, setting or metric", page.unknown_columns, names)
+
+    def metric_names(self) -> list[str]:
+        """Return the names of the metrics that occur in jobs."""
+        columns = (self._send(calls.columns()))["columns"]
+        return [column["label"] for column in columns if column["kind"] == "metric"]
 
     def change_all(
         self, verb: BatchVerb, selection: JobSelection, dry_run: bool = False
     ) -> BatchResult:
         """Change all jobs of a selection as the method of one job does; `finish` is `stop`.
 
-        A job whose state does not allow the change stays as it is. With `dry_run` the jobs are
-        only counted.
+        A job whose state does not allow the change stays as it is. With `dry_run` no job
+        changes: `changeable` of the result counts the jobs that allow the change.
         """
         return self._change_all(verb, selection, dry_run)
 
@@ -276,8 +314,8 @@ class Connection(ConnectionBase, DataSets, Administration):
     ) -> BatchResult:
         """Change tags, group or priority of all jobs of a selection.
 
-        A job for which one of the changes is not possible stays as it is. With `dry_run` the jobs
-        are only counted.
+        A job for which one of the changes is not possible stays as it is. With `dry_run` no job
+        changes: `changeable` of the result counts the jobs that allow the change.
         """
         changes = {
             "add_tags": [*add_tags],
@@ -416,6 +454,25 @@ class Connection(ConnectionBase, DataSets, Administration):
         key = str(uuid.uuid4()) if idempotency_key is None else idempotency_key
         status = self._send(sweep_calls.create_sweep(definition, key))
         return SweepHandle(self, status)
+
+    def plan_sweep(
+        self,
+        experiment: Submittable | SweepConfig,
+        vary: Mapping[str, Any] | None = None,
+        *,
+        seeds: int | Sequence[int] = 0,
+        method: str | None = None,
+        trials: int | None = None,
+        parallel: int | None = None,
+    ) -> SweepPlan:
+        """Check a sweep and return what it would take; stores nothing.
+
+        The arguments are those of `create_sweep`. Raises InvalidSpec and InvalidSweep, and
+        InvalidInput if no agent could run it.
+        """
+        fields = {"method": method, "trials": trials, "parallel": parallel}
+        definition = sweep_definition(experiment, None, vary, seeds, fields)
+        return self._send(sweep_calls.plan_sweep(definition))
 
     @former_call("create_sweep")
     def sweep(self, sweep_id: str) -> SweepHandle:

@@ -17,7 +17,6 @@ from ipulse.client.transport.retries import UPLOADING
 from ipulse_core.errors import InvalidInput, Problem
 from ipulse_core.input_files import InputFolder
 from ipulse_core.source_package import PREFIX, read_folder, write_package
-from ipulse_core.spec.custom_ops import OpReference
 
 from .uploads import FileUploads
 
@@ -165,6 +164,8 @@ class DataSets(FileUploads):
 
         Raises NotFound, and NotPermitted unless the token may submit code.
         """
+        from ipulse_core.spec.custom_ops import OpReference  # slow, and of few commands
+
         self._send(calls.delete_op(OpReference.of(reference).digest))
 
     def _push_package(

@@ -26,16 +26,17 @@ from ipulse.client.only_blocking import JobHandleBase
 from ipulse.client.transport.connection import WaitDeadline
 from ipulse.client.transport.retries import FOLLOWING, RetryPolicy
 from ipulse.curve_choices import Axis, Scope
-from ipulse.experiment import Experiment
 from ipulse.log_levels import levels_from
 from ipulse.optional_modules import data_frame
 from ipulse_core import strict_json
 from ipulse_core.errors import NotFound
-from ipulse_core.pva.report import Report
 
 from .metrics import read_columns
 
 if TYPE_CHECKING:
+    from ipulse.experiment import Experiment
+    from ipulse_core.pva.report import Report
+
     from .connection import Connection
 
 LAST_LINES = 10  # of the log, in the error of a failed job
@@ -149,10 +150,14 @@ class JobHandle(JobHandleBase):
     @property
     def experiment(self) -> Experiment:
         """The spec as an Experiment, to change and submit again."""
+        from ipulse.experiment import Experiment
+
         return Experiment.from_spec(self.spec)
 
-    def spec_text(self, form: Literal["resolved", "submitted"] = "resolved") -> str:
-        """Return the spec as text: with every default, or as it was submitted.
+    def spec_text(
+        self, form: Literal["resolved", "submitted", "version_2", "brief"] = "resolved"
+    ) -> str:
+        """Return the spec as text: with every default, without them, or as it was submitted.
 
         Raises NotFound if the service has not kept the submitted text.
         """
@@ -290,6 +295,8 @@ class JobHandle(JobHandleBase):
 
         Only jobs on emulator and IPU have one. Raises NotFound.
         """
+        from ipulse_core.pva.report import Report  # slow, and of few programs
+
         return Report(strict_json.loads(self.read_file("poplar_profile.json")))
 
     def spikes(self, sample: int = 0) -> SampleSpikes:
@@ -340,9 +347,13 @@ class JobHandle(JobHandleBase):
         self._job = self._connection._send(calls.change_state(self.id, verb))
         return self
 
-    def delete(self) -> None:
-        """Delete the job with its files. Raises Conflict before it has ended."""
-        self._connection._send(calls.delete(self.id))
+    def delete(self, *, if_unchanged: bool = False) -> None:
+        """Delete the job with its files. Raises NotPermitted, and Conflict before it has ended.
+
+        With `if_unchanged` Conflict, too, if the job has changed since `connection.job` or
+        `refresh` read it.
+        """
+        self._connection._send(calls.delete(self.id, self._job if if_unchanged else None))
 
     def edit(
         self,

@@ -38,16 +38,19 @@ class JobSearch:
         }
 
 
-def unknown_columns(unknown: Sequence[str], known: Sequence[str]) -> InvalidInput:
-    """Return the error about columns that no job has, with similar and with known names."""
+def unknown_names(kind: str, unknown: Sequence[str], known: Sequence[str]) -> InvalidInput:
+    """Return the error about names that no job has, with similar and with known names.
+
+    `kind` says what they are, such as "field, setting or metric".
+    """
     listed = ", ".join(known[:_LISTED]) + (", ..." if len(known) > _LISTED else "")
     problems = []
     for name in unknown:
         near = difflib.get_close_matches(name, known, n=3, cutoff=0.7)
         hint = f"; did you mean {' or '.join(near)}?" if near else ""
-        detail = f"no job has a field, setting or metric `{name}`{hint}"
-        problems.append(Problem("/columns", "unknown_name", detail))
-    return InvalidInput(problems, f"unknown columns; known are: {listed}")
+        detail = f"no job has a {kind} `{name}`{hint}"
+        problems.append(Problem("/NAMES", "unknown_name", detail))
+    return InvalidInput(problems, f"unknown names; known are: {listed}")
 
 
 @dataclass(frozen=True)
@@ -86,11 +89,12 @@ class JobSelection:
 
 @dataclass(frozen=True)
 class BatchResult:
-    """The result of a change of many jobs; with `dry_run` only their number is known."""
+    """The result of a change of many jobs; a dry run changes none of them."""
 
     matched: int  # jobs that passed the filters
     by_state: dict[str, int] = field(hash=False)  # these jobs by their state before the change
-    changed: int
+    changeable: int  # of these, jobs that allow the change
+    changed: int  # 0 in a dry run
     unchanged: int  # their state does not allow the change
     remaining: int  # jobs that are still to be changed
     as_of: datetime  # all of these jobs were created before
@@ -102,12 +106,20 @@ class BatchResult:
         return cls(
             matched=value["matched"],
             by_state=value["by_state"],
+            # A service of 0.2 says only how many passed the filters.
+            changeable=value.get("changeable", value["matched"]),
             changed=value["changed"],
             unchanged=value["unchanged"],
             remaining=value["remaining"],
             as_of=time_of(value["as_of"]),
             json=value,
         )
+
+    @property
+    def unchanged_result(self) -> BatchResult:
+        """The result of a change that is not made, after its dry run."""
+        counts = {"dry_run": False, "unchanged": self.matched, "remaining": 0}
+        return BatchResult.from_json({**self.json, **counts})
 
     def followed_by(self, later: BatchResult) -> BatchResult:
         """Return the result of this request and of a later one for the remaining jobs."""

@@ -16,7 +16,17 @@ from ipulse_core.states import JobState
 
 from .batches import BatchResult, JobSearch, JobSelection
 from .requests import JobRequest, Spec, document, document_of_all
-from .resources import Artifact, EventPage, Job, JobEvent, JobPage, SubmissionPlan, ValidSpec
+from .resources import (
+    Artifact,
+    ChangePage,
+    EventPage,
+    Job,
+    JobChange,
+    JobEvent,
+    JobPage,
+    SubmissionPlan,
+    ValidSpec,
+)
 
 _EVERY_JOB = JobSearch()
 
@@ -150,9 +160,10 @@ def import_archive(upload_id: str) -> APICall[Job]:
     return APICall("POST", "/v1/jobs:import", _job, headers=JSON_CONTENT, content=content)
 
 
-def delete(job_id: str) -> APICall[None]:
-    """Return the call that deletes a job."""
-    return APICall("DELETE", _job_path(job_id), lambda response: None)
+def delete(job_id: str, unchanged_since: Job | None = None) -> APICall[None]:
+    """Return the call that deletes a job; the service refuses it if it has changed since."""
+    headers = {} if unchanged_since is None else {"If-Match": unchanged_since.etag}
+    return APICall("DELETE", _job_path(job_id), lambda response: None, headers=headers)
 
 
 def edit(job_id: str, changes: Mapping[str, Any]) -> APICall[Job]:
@@ -191,6 +202,20 @@ def events(job_id: str, after: int, kinds: Sequence[str]) -> APICall[EventPage]:
     if kinds:
         params["kind"] = list(kinds)
     return APICall("GET", _job_path(job_id) + "/events", read, params=params)
+
+
+def changes(after: str, project: str | None, wait_seconds: int) -> APICall[ChangePage]:
+    """Return the call that reads, or waits for, changes of all jobs."""
+
+    def read(response: httpx.Response) -> ChangePage:
+        value = object_in(response)
+        return ChangePage(
+            [JobChange.from_json(item) for item in value["events"]], str(value["next_after"])
+        )
+
+    params = {"after": after, **({"project": project} if project else {})}
+    headers = {"Prefer": f"wait={wait_seconds}"} if wait_seconds else {}
+    return APICall("GET", "/v1/events", read, params=params, headers=headers)
 
 
 def artifacts(job_id: str) -> APICall[list[Artifact]]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from ipulse.optional_modules import data_frame
-from ipulse_core.pva.job_difference import JobDifference
 
 _LAYER_FIELDS = ("neurons", "capacity", "firing_rate", "gradient_share", "spikes_per_sample")
 
@@ -65,6 +64,8 @@ class JobProfile:
         values `before` in this profile and `after` in the other one; what is equal is left out.
         For programs on tiles see `ipulse profile diff`.
         """
+        from ipulse_core.pva.job_difference import JobDifference  # slow, and of few programs
+
         found = JobDifference(self.json, other.json)
         changes = [
             {"part": part, **change.to_json()}

@@ -7,10 +7,13 @@ from types import TracebackType
 
 from ipulse.client.jobs.resources import JobEvent
 from ipulse_core.numbers import plain_number
+from ipulse_core.states import STATE_OF_PHASE
+
+_OF_PHASES = {state.value for state in STATE_OF_PHASE.values()}
 
 
 class ProgressLines:
-    """One line that changes on a terminal; elsewhere one line per phase and epoch."""
+    """One line that changes on a terminal; elsewhere a line for each phase once, and each epoch."""
 
     def __init__(self) -> None:
         self._file = sys.stderr
@@ -30,9 +33,9 @@ class ProgressLines:
             print(file=self._file)
 
     def show(self, event: JobEvent) -> None:
-        """Show an event that ends a phase or an epoch; others are ignored."""
+        """Show a phase with its progress in percent, an epoch, or another state than a phase's."""
         text = _line(event)
-        if text is None:
+        if text is None or (event.kind == "progress" and not self._changes):
             return
         if not self._changes:
             print(text, file=self._file, flush=True)
@@ -45,8 +48,11 @@ def _line(event: JobEvent) -> str | None:
     fields = event.fields
     if event.kind == "phase":
         return str(fields["phase"])
-    if event.kind == "state":
-        return str(fields["state"])
+    if event.kind == "progress":
+        return f"{fields['phase']} {fields['fraction']:.0%}  {fields['message']}"
+    if event.kind == "state":  # each phase has a state, too
+        state = str(fields["state"])
+        return None if state in _OF_PHASES else state
     if event.kind != "metric" or fields.get("scope") != "epoch":
         return None
     shown = (
@@ -62,4 +68,5 @@ def _line(event: JobEvent) -> str | None:
     )
     given = fields["values"]
     values = [f"{name} {plain_number(given[name])}" for name in shown if name in given]
-    return f"epoch {fields['epoch']}/{fields['epochs']}  {'  '.join(values)}"
+    done = fields["epoch"] / fields["epochs"]
+    return f"run {done:.0%}  epoch {fields['epoch']}/{fields['epochs']}  {'  '.join(values)}"

@@ -7,16 +7,18 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import Any, Literal, TypeGuard, Union
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeGuard
 
-from ipulse.models.partial_json import given_json
-from ipulse.spec import ExperimentSpec, PoplarProgramSpec, parse_job_spec
-from ipulse.spec.document.file import SpecFile, read_spec_file
+from ipulse.client.loaded import is_instance
 from ipulse_core import strict_json
 from ipulse_core.errors import InvalidInput, Problem
 from ipulse_core.limits import MAX_KEPT_TEXT_BYTES
 
-Spec = Union[ExperimentSpec, PoplarProgramSpec, Mapping[str, Any], str, "os.PathLike[str]"]
+if TYPE_CHECKING:
+    from ipulse.spec import CodeSpec, ExperimentSpec
+    from ipulse.spec.document.file import SpecFile
+
+Spec: TypeAlias = "ExperimentSpec | CodeSpec | Mapping[str, Any] | str | os.PathLike[str]"
 
 # The place of a problem in a request with several jobs.
 _PLACE = re.compile(r"/jobs/([0-9]+)(/spec(?=/|$))?(.*)", re.DOTALL)
@@ -65,6 +67,8 @@ class JobRequest:
         A wrong file is reported with its lines. Values that JSON cannot express are as they were.
         """
         if is_path(self.spec):
+            from ipulse.spec.document.file import read_spec_file
+
             file = read_spec_file(Path(self.spec))
             source = self.source or SpecSource.of_file(file)
             return replace(self, spec=_checked(file), source=source).to_json()
@@ -105,9 +109,19 @@ def document_of_all(jobs: Sequence[JobRequest]) -> bytes:
 
 def _given(spec: Spec) -> Any:
     """Return a spec as it was given, for JSON."""
-    if isinstance(spec, (ExperimentSpec, PoplarProgramSpec)):
+    if _is_model(spec):
+        from ipulse.models.partial_json import given_json
+
         return given_json(spec)
-    return _checked(read_spec_file(Path(spec))) if is_path(spec) else spec
+    if is_path(spec):
+        from ipulse.spec.document.file import read_spec_file
+
+        return _checked(read_spec_file(Path(spec)))
+    return spec
+
+
+def _is_model(spec: Spec) -> TypeGuard[ExperimentSpec | CodeSpec]:
+    return is_instance(spec, "ipulse.spec", "ExperimentSpec", "CodeSpec")
 
 
 def _as_json(spec: Spec) -> dict[str, Any]:
@@ -115,6 +129,9 @@ def _as_json(spec: Spec) -> dict[str, Any]:
 
     Raises InvalidSpec with the place of that value.
     """
+    from ipulse.models.partial_json import given_json
+    from ipulse.spec import parse_job_spec
+
     return given_json(parse_job_spec(_given(spec)))
 
 

@@ -82,6 +82,40 @@ class JobEvent:
         )
 
 
+_OF_JOB = ("cursor", "job_id", "name", "project", "owner")
+
+
+@dataclass(frozen=True)
+class JobChange:
+    """A change of the state of any job; `cursor` is its place in the sequence of all of them."""
+
+    cursor: str
+    job_id: str
+    name: str | None
+    project: str
+    owner: str
+    event: JobEvent
+
+    @property
+    def of_job(self) -> dict[str, Any]:
+        """What it says about the job, as JSON."""
+        return {name: getattr(self, name) for name in _OF_JOB}
+
+    @classmethod
+    def from_json(cls, value: dict[str, Any]) -> JobChange:
+        """Read a change from a response."""
+        event = {key: item for key, item in value.items() if key not in _OF_JOB}
+        return cls(**{key: value[key] for key in _OF_JOB}, event=JobEvent.from_json(event))
+
+
+@dataclass(frozen=True)
+class ChangePage:
+    """Some changes of all jobs in order, and the cursor of the next page."""
+
+    changes: list[JobChange]
+    next_after: str
+
+
 @dataclass(frozen=True)
 class Artifact:
     """A result file of a job; `sha256` is the digest of its content in hexadecimal digits."""

@@ -68,11 +68,13 @@ function show(root, state) {
   done.value = state.epochs.at(-1) ?? 0;
   done.style.width = `${WIDTH}px`;
   done.setAttribute("aria-label", "epochs");
+  const share = element("span", `${Math.round((100 * done.value) / (done.max || 1))} %`, "margin-left:.6em");
   const log = element("pre", state.log.join("\n"), "max-height:12em;overflow:auto;margin:.4em 0 0;font-size:12px");
   root.replaceChildren(
     head,
     element("div", state.headline),
     done,
+    share,
     plot(state, ["test_accuracy", "accuracy"]),
     plot(state, ["test_loss", "loss"]),
     log,

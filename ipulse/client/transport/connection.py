@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import time
 from typing import Any
+from urllib.parse import quote
 
 import httpx
 
@@ -12,17 +14,25 @@ from ipulse.stack import tls
 from ipulse_core.version import version
 
 LONGEST_ANSWER = 20.0  # seconds for which the service may delay an answer while a job runs
+PROJECT_HEADER = "IPUlse-Project"
 PAUSE = 0.1  # seconds between two requests, for a service that does not delay answers
 
 
-def options_for(service: ServiceLocation, timeout: float) -> dict[str, Any]:
-    """Return arguments for httpx.Client and httpx.AsyncClient."""
+def options_for(
+    service: ServiceLocation, timeout: float, project: str | None = None
+) -> dict[str, Any]:
+    """Return arguments for httpx.Client and httpx.AsyncClient.
+
+    What the client adds belongs to `project`, by default to that of IPULSE_PROJECT.
+    """
+    project = project or os.environ.get("IPULSE_PROJECT")
     return {
         "base_url": service.url,
         "headers": {
             "Authorization": f"Bearer {service.token}",
             "Accept": "application/json",
             "User-Agent": f"ipulse/{version()}",
+            **({PROJECT_HEADER: quote(project)} if project else {}),
         },
         "timeout": httpx.Timeout(timeout),
         "verify": tls.trust_from(service.url, service.trust),

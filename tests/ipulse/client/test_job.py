@@ -15,7 +15,7 @@ from ipulse import Experiment, JobFailed
 from ipulse.client import Connection
 from ipulse.client.jobs.job_profile import JobProfile
 from ipulse_core.errors import Conflict, InvalidInput, InvalidSpec, NotFound
-from ipulse_core.states import JobState
+from ipulse_core.states import STATE_OF_PHASE, JobState, Phase
 from tests.ipulse.live_service import Agent, LiveService
 
 from .conftest import on_both
@@ -56,7 +56,10 @@ def test_waiting_returns_when_the_job_has_succeeded(
     running.join()
     assert job.summary == {"test_accuracy": 0.9}
     shown = capfd.readouterr().err
-    assert [line for line in shown.splitlines() if line.startswith("epoch 3/3")]
+    assert "run 100%  epoch 3/3" in shown
+    names = {name.value for pair in STATE_OF_PHASE.items() for name in pair}
+    phases = [line for line in shown.splitlines() if line in names]
+    assert phases == [phase.value for phase in Phase], "each once"
 
 
 @on_both

@@ -63,6 +63,18 @@ def test_a_sweep_can_be_paused_resumed_and_stopped(connection: Connection) -> No
 
 
 @on_both
+def test_seeds_that_are_varied_have_columns_of_their_own(connection: Connection) -> None:
+    vary = {"seed": [11], "data.seed": [5]}
+    sweep = connection.create_sweep(experiment(data={"kind": "randman"}), vary)
+    eventually(lambda: len(sweep.jobs) == 1)
+    sweep.stop()
+    frame = sweep.wait().frame()
+    assert list(frame.columns) == ["trial", "seed", "data.seed", "state", "test_accuracy"]
+    [row] = frame.to_dict("records")
+    assert (row["seed"], row["data.seed"], row["state"]) == (11, 5, "cancelled")
+
+
+@on_both
 def test_a_regression_is_compared_by_its_error_and_stopping_keeps_what_runs(
     connection: Connection, agent: Agent
 ) -> None:

@@ -31,17 +31,18 @@ def test_a_home_is_private_with_any_umask(home: Home) -> None:
     finally:
         os.umask(former)
     assert mode(home.path) == 0o700
-    assert mode(home.token_file) == mode(home.worker_token_file) == 0o600
+    assert mode(home.token_file) == mode(home.agent_key_file) == 0o600
+    assert mode(home.agent_token_file("agent")) == 0o600
     assert mode(home.path / "logs") == 0o700
     home.close()
 
 
 def test_tokens_are_long_distinct_and_permanent(home: Home) -> None:
     home.open()
-    tokens = [home.token_file.read_text(), home.worker_token_file.read_text()]
+    tokens = [home.token_file.read_text(), home.agent_key_file.read_text()]
     home.close()
     home.open()
-    assert [home.token_file.read_text(), home.worker_token_file.read_text()] == tokens
+    assert [home.token_file.read_text(), home.agent_key_file.read_text()] == tokens
     assert tokens[0] != tokens[1]
     assert all(len(token.strip()) >= 43 for token in tokens)
     home.close()
@@ -121,4 +122,4 @@ def test_a_full_disk_names_the_file(tmp_path: Path) -> None:
                 home.close()
                 break
     assert all(str(path).startswith(str(tmp_path)) for path in named), named
-    assert {"token", "worker-token"} & {Path(path).name for path in named}, named
+    assert {"token", "agent-key"} & {Path(path).name for path in named}, named
