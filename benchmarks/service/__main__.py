@@ -1,7 +1,9 @@
 """Measure the service, and compare it with other job services.
 
+    python -m benchmarks.service commands            processor time of commands of the command line
     python -m benchmarks.service submit              submissions, one after the other
     python -m benchmarks.service first-step          from a submission to the first training step
+    python -m benchmarks.service pick                the pick among 100,000 queued jobs
     python -m benchmarks.service search              searches and curves among 10,000 jobs
     python -m benchmarks.service page                the same in a browser: lists, curves, logs
     python -m benchmarks.service upload              a data set, beside a plain copy of its bytes
@@ -20,8 +22,10 @@ import sys
 from benchmarks.common import command_line
 
 COMMANDS = {
+    "commands": "commands",
     "submit": "submit",
     "first-step": "first_step",
+    "pick": "pick",
     "search": "search",
     "page": "page",
     "upload": "upload",

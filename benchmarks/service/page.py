@@ -32,9 +32,18 @@ from tests.service.agents import METRIC, PHASES, Attempt, line, phase
 LOG_LINES = 100_000
 FOLLOWED_SECONDS, LINES_A_SECOND = 5, 1000
 LONG_POINTS = 50_000  # of each of two jobs
+WIDE, WIDE_POINTS = 200, 500  # jobs, and points of each
 
 ROWS = "document.querySelectorAll('.jobs tbody tr').length"
 CURVES = "[...document.querySelectorAll('ip-curve')].filter(({ plot }) => plot?.data[0].length > 9)"
+# Every path is computed again, and the canvas painted.
+DRAWN_AGAIN = """
+    const { plot } = document.querySelector("ip-curve");
+    window.drawn = 0;
+    plot.hooks.draw = [() => { window.drawn += 1; }];
+    plot.redraw(true, true);
+"""
+AGAIN = "window.drawn > 0"
 CHOSEN = "document.querySelector('.summary')?.innerText.includes('chosen by the axes')"
 BRUSH = """
     const { chart } = document.querySelector("ip-chart");
@@ -67,14 +76,16 @@ def measure(home: Path, count: int, points: int, rounds: int, seed: int) -> list
         several = many_jobs.fill(database, count, points, random_numbers)
         with database.write() as transaction:
             more = [many_jobs.make(count, LONG_POINTS, random_numbers) for _ in "ab"]
-            two = [many_jobs.store(transaction, job) for job in more]
+            numbers = range(count, count + WIDE)
+            more += [many_jobs.make(number, WIDE_POINTS, random_numbers) for number in numbers]
+            stored = [many_jobs.store(transaction, job) for job in more]
         with (
             httpx.Client(base_url=system.url, headers=system.headers(), timeout=120) as http,
             HeadlessBrowser(system.url, system.headers()) as browser,
         ):
             return [
                 *_of_lists(browser, count, rounds),
-                *_of_comparisons(browser, two, several, points, rounds),
+                *_of_comparisons(browser, stored[:2], several, stored[2:], points, rounds),
                 *_of_a_log(system, http, browser, database, rounds),
                 *_of_metrics(system, http, browser, rounds),
             ]
@@ -103,15 +114,22 @@ def _of_lists(browser: HeadlessBrowser, count: int, rounds: int) -> Iterator[Row
 
 
 def _of_comparisons(
-    browser: HeadlessBrowser, two: list[str], several: list[str], points: int, rounds: int
+    browser: HeadlessBrowser,
+    two: list[str],
+    several: list[str],
+    wide: list[str],
+    points: int,
+    rounds: int,
 ) -> Iterator[Row]:
-    for ids, size in ((two, LONG_POINTS), (several, points)):
-        address = f"/compare?jobs={','.join(ids)}&x=step&metrics=loss"
+    for ids, size in ((two, LONG_POINTS), (several, points), (wide, WIDE_POINTS)):
+        address = f"/compare?jobs={','.join(ids)}&x=step&metrics=loss&lines=jobs"
         times = []
         for _ in range(rounds + 1):
             browser.opened("/jobs", f"{ROWS} === 50")
             times.append(browser.followed(address, f"{CURVES}.length === 1"))
         yield _row(f"curves of {len(ids)} jobs with {size:,} points each, from the list", times)
+    times = _repeated(rounds, lambda: browser.acted(DRAWN_AGAIN, AGAIN))
+    yield _row(f"the same {WIDE * WIDE_POINTS:,} points drawn again", times)
     chart = "document.querySelector('ip-chart')"
     browser.opened("/compare?q=", chart)
     browser.acted(f"{chart}.scrollIntoView()", f"{chart}.chart")  # it is drawn when it is seen

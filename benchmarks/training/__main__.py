@@ -12,6 +12,8 @@
     python -m benchmarks.training convolutions             convolutional networks
     python -m benchmarks.training equations                a LIF layer written as equations
     python -m benchmarks.training spike-conv               a convolution of spikes, a dense one
+    python -m benchmarks.training learning-curves          trainings with random settings
+    python -m benchmarks.training public-graphs NIR/paper  graphs of others, beside float64
 
 `COMMAND --help` lists the options; --output FILE writes the table as CSV.
 """
@@ -31,8 +33,10 @@ COMMANDS = {
     "convolutions": "convolutions",
     "equations": "layers.equations",
     "spike-conv": "layers.spike_conv",
+    "learning-curves": "learning_curves",
     "example-peers": "example_peers",
     "special-paths": "special_paths",
+    "public-graphs": "public_graphs",
 }
 
 if __name__ == "__main__":

@@ -38,6 +38,7 @@ from benchmarks.common.tables import ROOT, Row, finish
 from benchmarks.training.accuracy_tasks import TASKS, Task
 from ipulse.spec import ExperimentSpec, parse_spec, spec_to_json
 from ipulse_core.data_files.directory import VARIABLE
+from ipulse_core.registry.versions import lower
 from ipulse_core.spec.conv_layers import hidden_sizes
 from ipulse_core.spec.derived_values import class_count, input_channels
 from ipulse_core.spec.resolved_spec import read_spec
@@ -98,7 +99,8 @@ def spec_of(task: Task, gated: bool, seed: int, weights: str, quick: bool) -> Ex
 
 def document_of(task: Task, gated: bool, seed: int, weights: str, quick: bool) -> dict[str, Any]:
     """Return the resolved document of `spec_of`."""
-    document: dict[str, Any] = yaml.safe_load((ROOT / f"examples/{task.example}.yaml").read_text())
+    written = (ROOT / f"examples/{task.example}.yaml").read_text()
+    document: dict[str, Any] = lower(yaml.safe_load(written))
     network = document["network"]
     if task.neurons:
         network["layers"] = [{**network["layers"][0], "neurons": n} for n in task.neurons]

@@ -57,6 +57,7 @@ class TestCommands:
         for part in ("whole step", "gather", "backward 1", "optimizer", "TensorFlow"):
             assert f"| S | gated 0.9 | {part} |" in text
 
+    @pytest.mark.sample(0)
     def test_service_measures_submissions(self, tmp_path: Path) -> None:
         output = tmp_path / "submit.csv"
         options = ["--jobs", "5", "--warm-up", "1", "--output", str(output)]

@@ -13,6 +13,8 @@ import httpx
 
 from benchmarks.service.payload import NOTHING, Order
 from benchmarks.service.systems.system import JSON, Call, System, free_port
+from ipulse.agent_tokens import token_of
+from ipulse.key_file import key_in
 from ipulse.stack.stack import AGENT_NICE
 from ipulse_core import messages
 from tests.service.agents import PHASES, Attempt, phase
@@ -33,8 +35,7 @@ class IpulseSystem(System):
 
     def start(self) -> None:
         """Start Redis and the service."""
-        for name in ("token", "worker-token"):
-            (self.home / name).write_text(secrets.token_urlsafe(32))
+        (self.home / "token").write_text(secrets.token_urlsafe(32))
         port = free_port()
         self.url = f"http://127.0.0.1:{port}"
         self._environment = {
@@ -42,6 +43,7 @@ class IpulseSystem(System):
             "IPULSE_PORT": str(port),
             "IPULSE_BROKER_URL": self.broker().url,
             "IPULSE_DATABASE_URL": self._database_url,
+            "IPULSE_REQUESTS_BURST": "1000000",  # one token stands for many people
         }
         self.run(self.front, ["ipulse_service"], self._environment)
         self.await_health()
@@ -52,7 +54,7 @@ class IpulseSystem(System):
         work.mkdir(mode=0o700)
         agent = {
             "IPULSE_SERVICE_URL": self.url,
-            "IPULSE_WORKER_TOKEN_FILE": str(self.home / "worker-token"),
+            "IPULSE_AGENT_KEY_FILE": str(self.home / "agent-key"),
             "IPULSE_WORK_DIR": str(work),
             "IPULSE_RUNNER_MODULE": "benchmarks.service.payload_runner",
             "IPULSE_WARM": "0",  # each job starts a process, as with the peers
@@ -86,7 +88,7 @@ class IpulseSystem(System):
     @contextlib.contextmanager
     def attempt(self, http: httpx.Client, job: str) -> Iterator[Attempt]:
         """Claim a queued job as an agent would; jobs ahead of it in the queue are claimed, too."""
-        token = (self.home / "worker-token").read_text()
+        token = token_of(key_in(self.home / "agent-key"), "load")
         headers = {
             "authorization": f"Bearer {token}",
             messages.PROTOCOL_HEADER: str(messages.PROTOCOL),
