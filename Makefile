@@ -13,7 +13,7 @@ ARGS ?=
 CPP_SOURCES = $(shell git ls-files '*.h' '*.hpp' '*.cc' '*.cpp')
 
 # compile_lock NAME,PYTHON,SOURCES: requirements/NAME.txt, every package of others with its hashes.
-OURS := ipulse ipulse-core ipulse-ops ipulse-service ipulse-worker poplar-emulator
+OURS := ipulse ipulse-core ipulse-ops ipulse-service ipulse-worker ipu-tensorflow-emulator poplar-emulator
 compile_lock = $(BIN)/uv pip compile --quiet --system-certs --generate-hashes --no-header $(UPGRADE) \
 	$(OURS:%=--no-emit-package %) --python-version $(2) --output-file requirements/$(1).txt $(3)
 
@@ -53,6 +53,7 @@ lint: dev ## Style, types and imports of Python, C++ and JavaScript; changes not
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
+	$(BIN)/lint-imports --no-logo --config ipu-tensorflow-emulator/pyproject.toml
 	@echo "$(BIN)/clang-format --dry-run -Werror ($(words $(CPP_SOURCES)) files)"
 	@$(BIN)/clang-format --dry-run -Werror $(CPP_SOURCES)
 	@scripts/lint-web
@@ -90,7 +91,7 @@ vendor: ## Bundle the page's libraries from their lock file, with npm.
 lock: dev ## Resolve every lock again; UPGRADE=--upgrade takes newer releases.
 	$(call compile_lock,bootstrap,3.11,requirements/bootstrap.in)
 	$(call compile_lock,runtime,3.11,$(GUIDES) pyproject.toml requirements/runtime.in)
-	$(call compile_lock,dev,3.11,$(GUIDES) pyproject.toml requirements/runtime.in requirements/dev.in)
+	$(call compile_lock,dev,3.11,--override requirements/overrides.in $(GUIDES) pyproject.toml requirements/runtime.in requirements/dev.in)
 	@mkdir -p build
 	sed -nE 's/^([a-z0-9][^ ]*==[^ ]*).*/\1/p' requirements/runtime.txt | grep -v '^h5py==' >build/but-h5py.txt
 	$(call compile_lock,service,3.11,--all-extras -c build/but-h5py.txt service/pyproject.toml)

@@ -15,7 +15,7 @@ from .example_seed import SEED
 # `make test` has the same examples for everybody, `make verify` new ones (tests/example_seed.py).
 # How long an example takes says how busy the machine is, so that no test fails for its time.
 # `IPULSE_EXAMPLES=2000 make verify ARGS="tests/ops"` looks longer for a counterexample.
-EXAMPLES = int(os.environ.get("IPULSE_EXAMPLES", "100"))
+EXAMPLES = int(os.environ.get("IPULSE_EXAMPLES", "40" if SEED is None else "100"))
 settings.register_profile(
     "ipulse",
     max_examples=EXAMPLES,
@@ -27,12 +27,15 @@ settings.register_profile(
 )
 settings.load_profile("ipulse")
 
+KEPT = ("IPULSE_CACHE", "IPULSE_NICE", "IPULSE_REQUESTS_BURST")  # settings in every test
+
 
 @pytest.hookimpl(tryfirst=True)  # before Hypothesis reads its option
 def pytest_configure(config: pytest.Config) -> None:
     """Started in the background, a run ignores Ctrl-C, and so would every program it starts."""
     if SEED is not None:
         config.option.hypothesis_seed = str(SEED)
+    os.environ["IPULSE_REQUESTS_BURST"] = "1000000"  # tests send more requests than people
     os.environ["IPULSE_NICE"] = "0"  # several runs at once would starve the agents of each other
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -96,5 +99,5 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 @pytest.fixture(autouse=True)
 def _clean_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in list(os.environ):
-        if name.startswith("IPULSE_") and name not in ("IPULSE_CACHE", "IPULSE_NICE"):
+        if name.startswith("IPULSE_") and name not in KEPT:
             monkeypatch.delenv(name)

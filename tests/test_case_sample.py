@@ -4,7 +4,7 @@ from itertools import product
 from types import SimpleNamespace
 from typing import Any
 
-from .case_sample import in_slice, outside_sample
+from .case_sample import DATABASES, in_slice, outside_sample
 
 SIZES = (1, 7, 9, 33)
 MASKS = ("scalar", "avx2", "avx512")
@@ -64,6 +64,19 @@ def test_has_as_many_cases_as_a_marker_says() -> None:
     assert kept[2:] == others
 
 
+def test_a_file_runs_on_one_database_and_some_files_on_each() -> None:
+    files = [
+        [case(f"{name}.py::{test}", database_settings=kind) for test in "ab" for kind in DATABASES]
+        for name in "abcdefgh"
+    ]
+    kinds = [
+        {item.callspec.params["database_settings"] for item in sample_of(one)} for one in files
+    ]
+    assert all(len(sample_of(one)) == 2 for one in files)
+    assert sorted(map(len, kinds)) == [1] * len(files)
+    assert set().union(*kinds) == set(DATABASES)
+
+
 def test_every_case_is_in_one_slice() -> None:
     cases = combinations("a.py::test")
     slices = [in_slice(cases, f"{at}/8") for at in range(8)]
@@ -77,3 +90,14 @@ def test_a_slice_does_not_depend_on_other_cases() -> None:
     kept = {item.nodeid for item in in_slice(cases, "3/8")}
     few = {item.nodeid for item in in_slice(cases[::2], "3/8")}
     assert few == kept & {item.nodeid for item in cases[::2]}
+
+
+def test_a_marker_with_zero_leaves_a_test_out() -> None:
+    other = case("a.py::other")
+    assert sample_of([case("a.py::marked", sample=0), other]) == [other]
+
+
+def test_the_blocks_of_a_page_are_in_one_slice() -> None:
+    blocks = [case(f"docs/guides/a.md::line:{line},column:1") for line in range(1, 40)]
+    slices = [in_slice(blocks, f"{at}/8") for at in range(8)]
+    assert sorted(map(len, slices)) == [0] * 7 + [len(blocks)]
