@@ -40,7 +40,7 @@ ENV PATH=/opt/ipulse/bin:/usr/local/bin:/usr/bin:/bin \
     PYTHONDONTWRITEBYTECODE=1 \
     IPULSE_HOME=/var/lib/ipulse \
     IPULSE_TOKEN_FILE=/run/secrets/token \
-    IPULSE_WORKER_TOKEN_FILE=/run/secrets/worker-token
+    IPULSE_AGENT_KEY_FILE=/run/secrets/agent-key
 WORKDIR /app
 USER ipulse
 VOLUME /var/lib/ipulse

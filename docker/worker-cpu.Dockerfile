@@ -31,6 +31,7 @@ RUN cd /app && PYTHONDONTWRITEBYTECODE=1 TF_CPP_MIN_LOG_LEVEL=2 \
         /opt/ipulse/bin/python -m ipulse_ops.build_cache.prebuild \
     && rm -f "$IPULSE_CACHE"/*.lock && chmod -R a+rX "$IPULSE_CACHE"
 COPY ipulse /app/ipulse
+COPY ipu-tensorflow-emulator/ipu_tensorflow_emulator /app/ipu_tensorflow_emulator
 COPY worker/ipulse_worker /app/ipulse_worker
 # Processes that read files of users or run their code start Python with -I, which finds packages by
 # its own folders alone.
@@ -51,7 +52,7 @@ ENV PATH=/opt/ipulse/bin:/usr/local/bin:/usr/bin:/bin \
     PYTHONUNBUFFERED=1 \
     PYTHONDONTWRITEBYTECODE=1 \
     IPULSE_WORK_DIR=/var/lib/ipulse/work \
-    IPULSE_WORKER_TOKEN_FILE=/run/secrets/worker-token
+    IPULSE_AGENT_KEY_FILE=/run/secrets/agent-key
 WORKDIR /app
 USER ipulse
 VOLUME /var/lib/ipulse

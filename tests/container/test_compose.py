@@ -52,8 +52,8 @@ class TestCompose:
         given = {name: set(service["secrets"]) for name, service in compose["services"].items()}
         assert given == {
             "redis": {"redis-password"},
-            "service": {"token", "worker-token", "redis-password"},
-            "worker-cpu": {"worker-token", "redis-password"},
+            "service": {"token", "agent-key", "redis-password"},
+            "worker-cpu": {"agent-key", "redis-password"},
         }
         for service in compose["services"].values():
             for variable, value in service.get("environment", {}).items():
@@ -114,7 +114,7 @@ class TestSecrets:
         script.chmod(0o755)
         subprocess.run([script], check=True, capture_output=True)
         secrets = {path.name: path.read_text() for path in (tmp_path / "secrets").iterdir()}
-        assert set(secrets) == {"token", "worker-token", "redis-password"}
+        assert set(secrets) == {"token", "agent-key", "redis-password"}
         assert len(set(secrets.values())) == 3
         for secret in secrets.values():
             assert re.fullmatch("[0-9a-f]{64}", secret)

@@ -20,6 +20,7 @@ import pytest
 import yaml
 
 from ipulse_core.build_cache.directory import cache_directory
+from ipulse_core.registry.versions import lower
 from ipulse_core.source_package import read_folder, write_package
 from ipulse_worker.agent.supervision.runner_environment import runner_environment
 from tests.container.images.container import ENTER
@@ -135,7 +136,7 @@ class Job(NamedTuple):
 
 
 def shortened(name: str) -> dict[str, Any]:
-    spec: dict[str, Any] = yaml.safe_load((EXAMPLES / name).read_text("utf-8"))
+    spec: dict[str, Any] = lower(yaml.safe_load((EXAMPLES / name).read_text("utf-8")))
     spec["data"].update(samples=128, steps=8)
     spec["training"]["epochs"] = 1
     return spec
@@ -221,6 +222,7 @@ def results(events: list[dict[str, Any]], work: Path) -> dict[str, Any]:
     return left(events[-1]["summary"], files, printed)
 
 
+@pytest.mark.verify
 @pytest.mark.parametrize("make", [digits, equations, custom_op, program])
 def test_a_job_has_the_bits_of_the_checkout(
     inside: HardenedRoot, tmp_path: Path, make: Callable[[Path], Job]

@@ -51,4 +51,7 @@ def test_the_excluded_package_needs_an_installer_which_the_image_leaves_behind()
     project = tomllib.loads((EXAMPLES / "neuron_package" / "pyproject.toml").read_text("utf-8"))
     assert "ipulse.neurons" in project["project"]["entry-points"]
     assert not list((EXAMPLES / "neuron_package").rglob("*.yaml"))
+
+
+def test_nothing_else_is_excluded() -> None:
     assert {"shd.yaml", "neuron_package"} == set(examples.EXCLUDED)

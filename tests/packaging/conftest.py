@@ -13,6 +13,7 @@ UV = Path(sys.executable).with_name("uv")
 PACKAGES = {
     "core": "ipulse_core",
     "emulator": "poplar_emulator",
+    "ipu-tensorflow-emulator": "ipu_tensorflow_emulator",
     "ops": "ipulse_ops",
     "worker": "ipulse_worker",
     "service": "ipulse_service",

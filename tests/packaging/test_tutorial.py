@@ -13,7 +13,7 @@ from tests.acceptance.documented.reader import reader_class
 
 from .conftest import ROOT, Environment
 
-pytestmark = [pytest.mark.verify, pytest.mark.wheels, pytest.mark.timeout(3600)]
+pytestmark = [pytest.mark.verify, pytest.mark.timeout(3600)]
 
 PAGES = sorted((ROOT / "docs" / "tutorial").glob("[1-9]-*.md"))
 BLOCK = re.compile(r"(<!--- skip: next[^>]*-->\n\n)?```(\w+)\n(.*?)```", re.DOTALL)

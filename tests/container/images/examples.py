@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import yaml
 
+from ipulse_core.spec.job_kinds import CODE_KINDS
 from tests.service.datasets.files import spikes
 from tests.test_questions import SMALL, TILES
 
@@ -66,8 +67,10 @@ def programs() -> list[str]:
 
 
 def scripts() -> list[str]:
-    """Return the names of the Python programs."""
-    return [name for name in _names("*.py") if _text(name, r'^if __name__ == "__main__"')]
+    """Return the names of the Python programs that no spec runs as a job."""
+    run_by_spec = {str(Path(name).parent / document(name).get("script", "")) for name in specs()}
+    found = [name for name in _names("*.py") if _text(name, r'^if __name__ == "__main__"')]
+    return [name for name in found if name not in run_by_spec]
 
 
 def ops() -> list[str]:
@@ -87,18 +90,18 @@ def jobs(scratch: Path) -> Iterator[Job]:
         if is_excluded(name):
             continue
         spec = document(name)
-        if spec.get("kind") == "poplar_program":
-            run_by_spec |= {str(Path(name).parent / source) for source in spec["sources"]}
+        if spec.get("kind") in CODE_KINDS:
+            run_by_spec |= {str(Path(name).parent / source) for source in spec.get("sources", [])}
             yield Job(name, EXAMPLES / name, [])
         else:
-            has_op = any(layer.get("kind") == "op" for layer in spec["network"]["layers"])
+            has_op = any("op" in layer for layer in spec["network"]["layers"])
             yield Job(name, EXAMPLES / name, shorter(name, spec), "new" if has_op else "")
     for name in programs():
         if name not in run_by_spec:
             yield Job(name, _program(name, scratch), [])
     for folder in ops():
         base = "ops/pooled_digits.yaml"
-        layer = {"kind": "op", "op": "leaky@sha256:" + "0" * 64, "neurons": 64}
+        layer = {"op": {"name": "leaky@sha256:" + "0" * 64}, "neurons": 64}
         settings = [*shorter(base, document(base)), f"network.layers[1]={json.dumps(layer)}"]
         yield Job(folder, EXAMPLES / base, settings, folder)
 
