@@ -84,7 +84,9 @@ def test_the_core_is_the_standard_library(tmp_path: Path) -> None:
     subprocess.run([sys.executable, "-I", "-S", "-c", program], cwd=tmp_path, check=True)
 
 
-@pytest.mark.parametrize("folder", ["core", "emulator", "ops", "worker/ipulse_worker/runner"])
+@pytest.mark.parametrize(
+    "folder", ["core", "emulator", "ipu-tensorflow-emulator", "ops", "worker/ipulse_worker/runner"]
+)
 def test_what_runs_next_to_graphcores_tensorflow_is_python_3_8(folder: str) -> None:
     files = sorted((ROOT / folder).rglob("*.py"))
     assert files
@@ -96,7 +98,7 @@ class TestArchitecturePage:
     """ARCHITECTURE.md names every folder that holds code, and no other."""
 
     PAGE = (ROOT / "ARCHITECTURE.md").read_text("utf-8")
-    PACKAGES = ("core", "emulator", "ipulse", "ops", "service", "worker")
+    PACKAGES = ("core", "emulator", "ipu-tensorflow-emulator", "ipulse", "ops", "service", "worker")
 
     def named(self) -> set[str]:
         """Folders of the tree; an indented line belongs to the last line without indentation."""

@@ -22,7 +22,7 @@ JOBS = 4
 
 
 def names(client: Connection) -> dict[str, str]:
-    """The names of the agents that are there, by process id."""
+    """The names of the agents that are there, by the end of the name."""
     found = [agent.name for agent in client.agents() if agent.state != "offline"]
     return {name.rpartition("-")[2]: name for name in found}
 
@@ -54,11 +54,11 @@ def test_a_fault_moves_the_jobs_until_it_is_gone(
     variables |= {"IPULSE_REST_SECONDS": "5", "IPULSE_WARM": "0"}
     with MACHINES[fault](tmp_path) as machine:
         variables["IPULSE_WORK_DIR"] = str(machine.work_dir)
-        good = names(client)[str(stack.processes["agent"].pid)]
+        [good] = names(client).values()
         with stack.more_agent("faulty", variables) as agent:
             assert agent.process is not None
             pid = agent.process.pid
-            faulty = names(client)[str(pid)]
+            faulty = names(client)["faulty"]
 
             def shown() -> str | None:
                 [found] = [each for each in client.agents() if each.name == faulty]

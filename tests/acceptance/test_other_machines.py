@@ -170,7 +170,8 @@ def test_a_slow_link_that_is_cut_during_the_upload(
         machine.cut()
         eventually(lambda: client.job(job_id).state is JobState.QUEUED, PATIENCE)
         machine.mend()
-        assert agents_of(client, job_id) == ["slow", "slow"]
+        # The results of the first attempt are taken if no second one has begun.
+        assert agents_of(client, job_id) in (["slow"], ["slow", "slow"])
 
 
 def test_a_drain_returns_the_job_and_a_resume_takes_it_again(

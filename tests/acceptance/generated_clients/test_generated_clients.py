@@ -14,6 +14,7 @@ import pytest
 from ipulse.client import Connection
 from ipulse.stack.stack import Stack
 from ipulse_core.messages import PROTOCOL
+from tests import local_agents
 
 from .generators import HERE, Generators
 
@@ -46,11 +47,11 @@ def document(stack: Stack, tmp_path: Path) -> Path:
     return path
 
 
-def environment(stack: Stack, folder: Path) -> dict[str, object]:
+def environment(stack: Stack, folder: Path, agent: str) -> dict[str, object]:
     return {
         "IPULSE_URL": stack.url,
         "IPULSE_TOKEN": stack.token_path.read_text().strip(),
-        "IPULSE_WORKER_TOKEN": stack.token_path.with_name("worker-token").read_text().strip(),
+        "IPULSE_WORKER_TOKEN": local_agents.token(stack.home, agent),
         "IPULSE_PROTOCOL": PROTOCOL,
         "FOLDER": folder,
     }
@@ -90,7 +91,7 @@ def test_openapi_python_client(
     generators.run("mypy", "python_program.py", "generated", folder=tmp_path)
     results = tmp_path / "results"
     results.mkdir()
-    variables = environment(stack, results)
+    variables = environment(stack, results, "generated-python")
     printed = generators.run("python", "python_program.py", results, folder=tmp_path, **variables)
     check_results(client, printed, results)
 
@@ -103,7 +104,8 @@ def test_hey_api(
     assert "warn" not in printed.lower().replace("npm warn", "")
     program = typescript_program(generators, "hey_program.ts", tmp_path)
     results = tmp_path / "results"
-    printed = generators.run("node", program, folder=tmp_path, **environment(stack, results))
+    variables = environment(stack, results, "generated-hey")
+    printed = generators.run("node", program, folder=tmp_path, **variables)
     check_results(client, printed, results)
 
 
@@ -116,5 +118,6 @@ def test_openapi_typescript(
     assert "warn" not in printed.lower()
     program = typescript_program(generators, "fetch_program.ts", tmp_path)
     results = tmp_path / "results"
-    printed = generators.run("node", program, folder=tmp_path, **environment(stack, results))
+    variables = environment(stack, results, "generated-fetch")
+    printed = generators.run("node", program, folder=tmp_path, **variables)
     check_results(client, printed, results)

@@ -40,6 +40,6 @@ class Simulators:
             self.python, program, self.apart, target, graph, inputs, outputs, *words, folder=HERE
         )
 
-    def write(self, target: str, graph: Path, outputs: Path) -> None:
+    def write(self, kind: str, graph: Path, outputs: Path) -> None:
         """Makes a graph with a simulator, and runs it there; see writer.py."""
-        run(self.python, HERE / "writer.py", self.apart, target, graph, outputs, folder=HERE)
+        run(self.python, HERE / "writer.py", self.apart, kind, graph, outputs, folder=HERE)

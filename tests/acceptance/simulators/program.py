@@ -2,7 +2,7 @@
 
 `program.py APART TARGET GRAPH INPUTS OUTPUTS STEP_S RESET`.
 
-APART has SpikingJelly, Sinabs, and the NIR that Sinabs needs.
+APART has SpikingJelly, Sinabs, Rockpool, and the NIR that the last two need.
 INPUTS is [time, batch, channels]. OUTPUTS takes the spikes of each node of neurons by
 its name, and the readout's membrane as `membrane`. It is a user's program and imports nothing of
 IPUlse.
@@ -15,14 +15,15 @@ from functools import partial
 from typing import Any
 
 apart, target, graph_path, inputs_path, outputs_path, step_s, reset = sys.argv[1:]
-sys.path.insert(0 if target == "sinabs" else len(sys.path), apart)
+is_apart = target in ("sinabs", "rockpool")
+sys.path.insert(0 if is_apart else len(sys.path), apart)
 
 import nir  # noqa: E402 (which one depends on the target)
 import numpy as np  # noqa: E402
 import torch  # noqa: E402
 
 # NIR 1.0.8 infers wrong sizes behind kernels that are not square; 1.0.4 infers none.
-graph = nir.read(graph_path, **({} if target == "sinabs" else {"type_check": False}))
+graph = nir.read(graph_path, **({} if is_apart else {"type_check": False}))
 if target == "norse":
     from norse.torch import from_nir
     from norse.torch.functional.reset import reset_subtract, reset_value
@@ -33,6 +34,10 @@ elif target == "spikingjelly":
     from spikingjelly.activation_based.nir_exchange import import_from_nir
 
     network = import_from_nir(graph, dt=float(step_s))
+elif target == "rockpool":
+    from rockpool.nn.modules.torch.nir import from_nir
+
+    network = from_nir(graph)
 elif target == "sinabs":
     from sinabs.nir import from_nir
 
@@ -69,7 +74,12 @@ if target == "sinabs":
     output, _ = network(inputs.transpose(0, 1).flatten(0, 1))
     membrane = in_steps(output)
     traces = {name: in_steps(trace[0]) for name, trace in traces.items()}
-for spikes in [] if target == "sinabs" else inputs:
+if target == "rockpool":
+    # All steps at once; each layer returns a tuple with its spikes [samples, time, neurons].
+    with torch.no_grad():
+        network(inputs.transpose(0, 1))
+    traces = {name: np.swapaxes(trace[0], 0, 1) for name, trace in traces.items()}
+for spikes in [] if is_apart else inputs:
     _, state = network(spikes, state)
     if target == "norse":
         [readout] = state.state["readout"]

@@ -20,20 +20,30 @@ from .environment import Simulators
 
 pytestmark = [pytest.mark.verify, pytest.mark.timeout(1800)]
 
-OPTIONS: dict[str, Any] = {
-    # Norse writes its time constants times its step of 1 ms.
-    "norse": {"solver": "euler", "step_s": 1e-6},
-    "snntorch": {"solver": "euler", "step_s": 1e-4},
-    "spikingjelly": {"solver": "euler", "step_s": 1e-3},
-    "sinabs": {"solver": "unscaled", "step_s": 1.0, "reset": "subtract"},
+# What each simulator wrote, and what a user must say about it.
+OPTIONS: dict[str, dict[str, Any]] = {
+    "norse,LIFBoxCell": {"step_s": 1e-3},
+    "norse,LIFCell": {"step_s": 1e-3},
+    "snntorch,Leaky,zero,now": {"reset": "zero"},
+    "snntorch,Leaky+Synaptic,zero,now": {"reset": "zero"},
+    "snntorch,Leaky,subtract,later": {"reset": "later-subtract"},
+    "snntorch,Leaky,zero,later": {"reset": "later-zero"},
+    "snntorch,RLeaky,subtract,later": {"reset": "later-subtract"},
+    "snntorch,RLeaky,zero,now": {"reset": "zero"},
+    "snntorch,RSynaptic,none,later": {"reset": "none"},
+    "spikingjelly": {"step_s": 1e-3},
+    "sinabs,norm_input": {"solver": "exact"},
+    "sinabs,plain": {"solver": "unscaled"},
+    "sinabs,IAF": {},
 }
 
 
-@pytest.mark.parametrize("target", OPTIONS)
-def test_every_spike_is_equal(simulators: Simulators, target: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("written_by", OPTIONS)
+def test_every_spike_is_equal(simulators: Simulators, written_by: str, tmp_path: Path) -> None:
     graph, outputs = tmp_path / "a.nir", tmp_path / "out.npz"
-    simulators.write(target, graph, outputs)
-    found = import_network(graph, Options(**OPTIONS[target]))
+    simulators.write(written_by, graph, outputs)
+    writer = written_by.partition(",")[0]
+    found = import_network(graph, Options(writer=writer, **OPTIONS[written_by]))
     with np.load(outputs, allow_pickle=False) as theirs:
         inputs, expected = theirs["inputs"], [theirs["hidden"], theirs["readout"]]
     spec = spec_of(

@@ -1,7 +1,8 @@
 """Writes a NIR file with a simulator of others, and what it simulates.
 
-`writer.py APART TARGET GRAPH OUTPUTS`. OUTPUTS takes `inputs` [time, batch, channels] and the
-spikes of both layers, `hidden` and `readout`. It is a user's program and imports nothing of IPUlse.
+`writer.py APART KIND GRAPH OUTPUTS`. KIND is a simulator and its settings, with commas. OUTPUTS
+takes `inputs` [time, batch, channels] and the spikes of both layers, `hidden` and `readout`. It is
+a user's program and imports nothing of IPUlse.
 """
 
 from __future__ import annotations
@@ -9,7 +10,8 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-apart, target, graph_path, outputs_path = sys.argv[1:]
+apart, written_by, graph_path, outputs_path = sys.argv[1:]
+target, *settings = written_by.split(",")
 sys.path.insert(0 if target == "sinabs" else len(sys.path), apart)
 
 import nir  # noqa: E402 (which one depends on the target)
@@ -38,33 +40,53 @@ if target == "snntorch":
     import snntorch
     from snntorch.export_nir import export_to_nir
 
-    # NIR resets before the next step; snnTorch otherwise resets after its decay and input.
-    options = {"init_hidden": True, "reset_mechanism": "zero", "reset_delay": False}
-    neurons = [
-        snntorch.Leaky(beta=0.9 * ones(hidden), threshold=ones(hidden), **options),
-        snntorch.Synaptic(
-            alpha=0.5 * ones(classes), beta=0.8 * ones(classes), threshold=ones(classes), **options
-        ),
-    ]
+    cells, mechanism, delay = settings
+    options = {
+        "init_hidden": True,
+        "reset_mechanism": mechanism,
+        "reset_delay": delay == "later",
+    }
+
+    def cell(kind: str, size: int, beta: float) -> Any:
+        common = {"beta": beta * ones(size), "threshold": ones(size), **options}
+        if kind.startswith("R"):
+            common["linear_features"] = size
+        if kind.endswith("Synaptic"):
+            common["alpha"] = 0.5 * ones(size)
+        return getattr(snntorch, kind)(**common)
+
+    kinds = cells.split("+")
+    neurons = [cell(kinds[0], hidden, 0.9), cell(kinds[-1], classes, 0.8)]
     network = nn.Sequential(linear(0, 0.5), neurons[0], linear(1, 0.8), neurons[1])
     graph = export_to_nir(network, inputs[0, 0])
-    network[1].reset_hidden()
-    network[3].reset_hidden()
+    for part in neurons:
+        for state in ("spk", "syn", "mem"):
+            if hasattr(part, state):
+                setattr(part, state, torch.zeros(0))
 elif target == "norse":
-    from norse.torch import LIFBoxCell, LIFBoxParameters, SequentialState
+    import norse.torch
+    from norse.torch import SequentialState
     from norse.torch.utils.export_nir import to_nir
+
+    [cells] = settings
 
     def parameters(size: int, rate: float) -> Any:
         zeros = torch.zeros(size)
-        return LIFBoxParameters(
-            tau_mem_inv=torch.full((size,), rate), v_th=ones(size), v_leak=zeros, v_reset=zeros
-        )
+        constants = {"tau_mem_inv": torch.full((size,), rate), "v_th": ones(size)}
+        if cells == "LIFCell":
+            constants["tau_syn_inv"] = torch.full((size,), 200.0)
+        made = getattr(norse.torch, cells.replace("Cell", "Parameters"))
+        return made(**constants, v_leak=zeros, v_reset=zeros)
 
+    module = getattr(norse.torch, cells)
     neurons = [
-        LIFBoxCell(parameters(hidden, 100.0), dt=1e-3),
-        LIFBoxCell(parameters(classes, 200.0), dt=1e-3),
+        module(parameters(hidden, 100.0), dt=1e-3),
+        module(parameters(classes, 200.0), dt=1e-3),
     ]
-    network = SequentialState(linear(0, 4.0), neurons[0], linear(1, 5.0), neurons[1])
+    scale = 0.3 if cells == "LIFCell" else 1.0
+    network = SequentialState(
+        linear(0, 4.0 * scale), neurons[0], linear(1, 5.0 * scale), neurons[1]
+    )
     graph = to_nir(network, inputs[0, 0], dt=1e-3)
 elif target == "spikingjelly":
     from spikingjelly.activation_based import layer, neuron
@@ -81,12 +103,21 @@ elif target == "spikingjelly":
     network = nn.Sequential(weights[0], neurons[0], weights[1], neurons[1])
     graph = export_to_nir(network, inputs[0], dt=1e-3)
 else:
-    from sinabs.layers import LIFSqueeze
+    from sinabs.activation import SingleSpike
+    from sinabs.layers import IAFSqueeze, LIFSqueeze
     from sinabs.nir import to_nir
 
-    options = {"num_timesteps": STEPS, "norm_input": False}
-    neurons = [LIFSqueeze(tau_mem=10.0, **options), LIFSqueeze(tau_mem=5.0, **options)]
-    network = nn.Sequential(linear(0, 0.06), neurons[0], linear(1, 0.15), neurons[1])
+    [cells] = settings
+    options = {"num_timesteps": STEPS, "spike_fn": SingleSpike}
+    if cells == "IAF":
+        neurons = [IAFSqueeze(**options), IAFSqueeze(**options)]
+    else:
+        options["norm_input"] = cells == "norm_input"
+        neurons = [LIFSqueeze(tau_mem=10.0, **options), LIFSqueeze(tau_mem=5.0, **options)]
+    scale = 30.0 if cells == "norm_input" else 1.0
+    network = nn.Sequential(
+        linear(0, 0.06 * scale), neurons[0], linear(1, 0.15 * scale), neurons[1]
+    )
     blank = torch.zeros(SAMPLES * STEPS, SIZES[0])
     network(blank)
     graph = to_nir(network, blank)
