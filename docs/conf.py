@@ -6,8 +6,9 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ipulse.documentation.capabilities import capability_page
 from ipulse.documentation.command_line import command_line_page
-from ipulse.documentation.spec import spec_page
+from ipulse.documentation.spec import old_spec_page, spec_page
 from ipulse_core.version import RELEASE
 from ipulse_service.documentation import api_page
 
@@ -16,7 +17,13 @@ if TYPE_CHECKING:
 
 HERE = Path(__file__).parent
 # Reference pages that are written from the code at every build.
-GENERATED = {"spec.md": spec_page, "cli.md": command_line_page, "http.md": api_page}
+GENERATED = {
+    "spec.md": spec_page,
+    "spec-1.md": old_spec_page,
+    "what-runs-where.md": capability_page,
+    "cli.md": command_line_page,
+    "http.md": api_page,
+}
 
 project = "IPUlse"
 copyright = "the IPUlse project"

@@ -29,20 +29,26 @@ ONLINE = [
     "guides/python.md",
     "guides/sweeps.md",
     "guides/regression.md",
+    "guides/tokens.md",
 ]
 
 
 # Pages with many jobs, which `make verify` runs.
 LONG = ["guides/continue.md", "guides/own-op.md", "guides/python.md"]
+# Guides that `make test` runs with the README and the tutorial.
+ALWAYS = ["guides/emulate.md", "guides/own_data.md", "guides/sweeps.md", "guides/tokens.md"]
 
 
-@pytest.hookimpl(tryfirst=True)  # before pytest selects by marker
+@pytest.hookimpl(tryfirst=True)  # before tests/conftest.py and pytest select by marker
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Leave long pages to `make verify`."""
+    """Leave long pages to `make verify`, and all guides but a few to the rotation of `.ci/run`."""
     long = {DOCS / page for page in LONG}
+    always = {DOCS / page for page in ALWAYS}
     for item in items:
         if item.path in long:
             item.add_marker(pytest.mark.verify)
+        elif item.path.is_relative_to(DOCS / "guides") and item.path not in always:
+            item.add_marker(pytest.mark.sample(0))
 
 
 @pytest.fixture(scope="session")
