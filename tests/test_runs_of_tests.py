@@ -1,4 +1,4 @@
-"""`make verify` continues where it ended; `scripts/rotation` separates new from known failures."""
+"""`make verify` continues where it ended; `scripts/test` and `scripts/rotation` judge failures."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ ROOT = Path(__file__).resolve().parent.parent
 LEDGER = "tests/verify_ledger.csv"
 
 # Stands for pytest: the part `emulator` fails while there is a file FAILS, and a case of a slice;
-# run alone, the case fails where there is a file FAILS_ALONE.
+# run alone, a test fails where there is a file FAILS_ALONE.
 PYTEST = """#!/bin/bash
 if [[ $1 == -c ]]; then exec python3 "$@"; fi
 echo "$*" >>"$CALLS"
 cache=$(grep -oE 'cache_dir=[^ ]+' <<<"$*" | cut -d= -f2)
-if [[ -n $cache ]]; then
+if [[ $* == *--session-timeout* ]]; then
     if [[ -e FAILS && " $* " == *" tests/emulator "* ]]; then
         mkdir -p "$cache/v/cache"
         echo '{"tests/emulator/test_a.py::test[1]": true}' >"$cache/v/cache/lastfailed"
@@ -26,8 +26,9 @@ if [[ -n $cache ]]; then
     fi
     exit 5
 fi
-if [[ $* == *"::"* ]]; then [[ ! -e FAILS_ALONE ]]; exit; fi
+if [[ $* == *"::"* || $* == *--last-failed* ]]; then [[ ! -e FAILS_ALONE ]]; exit; fi
 if [[ -e FAILS && " $* " == *" tests/emulator "* && $* != *--ignore* ]]; then
+    for number in $(seq "$(<FAILS)"); do echo "FAILED tests/emulator/test_a.py::test[$number] - why"; done
     echo "== 2 failed, 1 passed, 1 error in 1.00s =="
     exit 1
 fi
@@ -115,6 +116,27 @@ class TestVerify:
         lines = checkout.run("scripts/test", "--ledger").stdout.splitlines()
         assert "make verify, ops: no success on record" in lines
         assert any("emulator: passed 1 commits and 0 days ago" in line for line in lines), lines
+
+
+class TestTest:
+    @pytest.mark.parametrize(
+        ("failures", "fails_alone", "status"), [(2, False, 0), (2, True, 1), (9, False, 1)]
+    )
+    def test_a_few_failed_tests_run_once_more_alone(
+        self, checkout: Checkout, failures: int, fails_alone: bool, status: int
+    ) -> None:
+        (checkout.folder / "FAILS").write_text(f"{failures}")
+        if fails_alone:
+            (checkout.folder / "FAILS_ALONE").touch()
+        done = checkout.run("scripts/test")
+        assert done.returncode == status, done
+        named = [line for line in done.stdout.splitlines() if "test_a.py::test[" in line]
+        assert len(named) >= failures  # whoever reads the output sees them
+        assert ("every part passed" in done.stdout) == (status == 0)
+
+    def test_verify_runs_no_test_twice(self, checkout: Checkout) -> None:
+        (checkout.folder / "FAILS").write_text("2")
+        assert checkout.run("scripts/test", "--verify").returncode == 1
 
 
 class TestRotation:
