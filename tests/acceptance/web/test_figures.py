@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -163,7 +164,8 @@ def test_progress_names_the_steps_before_the_training(
 
     report("prepare", "importing TensorFlow", steps_done=1, steps_total=3, remaining_seconds=90.0)
     assert "1 of 3" in browser.text(".activity")
-    assert "90 s left" in browser.text(".activity")
+    # The page counts down from when the report was made.
+    assert re.search(r"about (90|[1-8]\d) s left", browser.text(".activity"))
     before = browser.text(".activity")
     browser.until(lambda: browser.text(".activity") != before)  # the time moves
     phases(attempt, "prepare", "compile")
