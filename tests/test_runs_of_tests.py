@@ -28,7 +28,7 @@ if [[ $* == *--session-timeout* ]]; then
 fi
 if [[ $* == *"::"* || $* == *--last-failed* ]]; then [[ ! -e FAILS_ALONE ]]; exit; fi
 if [[ -e FAILS && " $* " == *" tests/emulator "* && $* != *--ignore* ]]; then
-    for number in $(seq "$(<FAILS)"); do echo "FAILED tests/emulator/test_a.py::test[$number] - why"; done
+    for n in $(seq "$(<FAILS)"); do echo "FAILED tests/emulator/test_a.py::test[$n] - why"; done
     echo "== 2 failed, 1 passed, 1 error in 1.00s =="
     exit 1
 fi
