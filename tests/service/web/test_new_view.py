@@ -67,6 +67,9 @@ def test_a_spec_is_submitted_as_a_sweep(page: Page, service: InProcess) -> None:
     page.press("Submit as sweep …")
     rate = page.find("dialog .vary input")
     assert rate.get_property("value") == "0.01"
+    names = page.texts("dialog .vary option")
+    assert {"network.layers[0].neuron.decay", "network.readout.connections[0].bias"} <= {*names}
+    assert not any(name.endswith("layers[0].decay") for name in names)
     rate.clear()
     rate.send_keys("0.01, -3")
     page.press("Submit 2 jobs")

@@ -10,6 +10,7 @@ from fastapi import APIRouter, Depends, Header, Query, Request, Response
 from ipulse.idempotency import check_key
 from ipulse.spec import AnySpec, CodeSpec, JobSpec, brief_json, parse_spec
 from ipulse_core.limits import HIGHEST_PRIORITY, LOWEST_PRIORITY
+from ipulse_core.registry.versions import raise_to_2
 from ipulse_service.agents.needs import Needs
 from ipulse_service.http import log_context as log
 from ipulse_service.http import problems
@@ -188,6 +189,7 @@ def validate_spec(spec: JobSpec, state: State) -> ValidatedSpec:
     fit = FitInfo.of_spec(resolved.spec)
     return ValidatedSpec(
         spec=resolved.value,
+        spec_version_2=raise_to_2(resolved.value),
         brief=brief_json(resolved.value),
         spec_sha256=resolved.sha256,
         fit=fit,

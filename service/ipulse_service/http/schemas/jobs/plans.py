@@ -7,6 +7,7 @@ from typing import Any, Literal, Self
 from pydantic import BaseModel, Field
 
 from ipulse.spec import brief_json
+from ipulse_core.registry.versions import raise_to_2
 from ipulse_service.http.schemas.base import BRIEF_SPEC, JOB_ID, SHA256, SPEC, example
 from ipulse_service.http.schemas.jobs.job_parts import WaitingInfo
 from ipulse_service.http.schemas.jobs.validated_spec import (
@@ -73,6 +74,7 @@ class PlannedJob(ValidatedSpec):
     model_config = example(
         valid=True,
         spec=SPEC,
+        spec_version_2=raise_to_2(SPEC),
         brief=BRIEF_SPEC,
         spec_sha256=SHA256,
         fit=FIT,
@@ -118,6 +120,7 @@ class PlannedJob(ValidatedSpec):
         """Returns the model of a plan."""
         return cls(
             spec=resolved.value,
+            spec_version_2=raise_to_2(resolved.value),
             brief=brief_json(resolved.value),
             spec_sha256=resolved.sha256,
             fit=FitInfo.of_spec(resolved.spec),

@@ -8,6 +8,7 @@ from pydantic import BaseModel, Field
 
 from ipulse.spec import AnySpec, ExperimentSpec
 from ipulse.spec.tile_fit import Verdict, tile_fit
+from ipulse_core.registry.versions import raise_to_2
 from ipulse_core.spec.nir_targets import nir_targets
 from ipulse_service.http.schemas.base import BRIEF_SPEC, SHA256, SPEC, example
 
@@ -71,6 +72,7 @@ class ValidatedSpec(BaseModel):
     model_config = example(
         valid=True,
         spec=SPEC,
+        spec_version_2=raise_to_2(SPEC),
         brief=BRIEF_SPEC,
         spec_sha256=SHA256,
         fit=None,
@@ -78,7 +80,8 @@ class ValidatedSpec(BaseModel):
     )
 
     valid: Literal[True] = True
-    spec: dict[str, Any] = Field(description="With all defaults filled in.")
+    spec: dict[str, Any] = Field(description="With all defaults filled in, in version 1.")
+    spec_version_2: dict[str, Any] = Field(description="The same in version 2.")
     brief: dict[str, Any] = Field(
         description="As people write it: in version 2, without what has its default."
     )

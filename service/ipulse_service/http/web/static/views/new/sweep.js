@@ -16,7 +16,11 @@ const STOPPING = { "": "none", asha: "successive halving (ASHA)", median: "worse
 const KINDS = { values: "one of", log_uniform: "between, log", uniform: "between", int_uniform: "integer between" };
 const TRIALS = 20;
 
-const path = (pointer) => pointer.slice(1).replaceAll("/", ".");
+const path = (pointer) =>
+  pointer
+    .slice(1)
+    .replace(/\/(\d+)/g, "[$1]")
+    .replaceAll("/", ".");
 const parts = (text) => text.split(/[\s,;]+/).filter(Boolean);
 
 const choices = (words, chosen) =>
@@ -48,7 +52,7 @@ class SweepForm extends LitElement {
     super();
     /** @type {any} */
     this.spec = {};
-    /** @type {any} the spec with its defaults */
+    /** @type {any} the spec with its defaults, in version 2 */
     this.all = {};
     /** @type {() => void} */
     this.close = () => {};
@@ -184,7 +188,7 @@ class SweepForm extends LitElement {
 }
 customElements.define("ip-sweep-form", SweepForm);
 
-/** Asks for settings and values. @param {any} spec as it is written @param {any} all the spec with its defaults */
+/** Asks for settings and values. @param {any} spec as it is written @param {any} all in version 2, with defaults */
 export function askSweep(spec, all) {
   return openDialog(
     (close) => html`<h2>Submit as sweep</h2><ip-sweep-form .spec=${spec} .all=${all} .close=${close}></ip-sweep-form>`,
