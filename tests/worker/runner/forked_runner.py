@@ -17,7 +17,8 @@ import pytest
 from ipulse_worker.runner.__main__ import main
 
 SOURCE = Path(__file__).resolve().parents[3]
-IMPORTED = ["pytest", "ipulse_worker.runner.session", "sklearn.datasets", "nir"]
+RUNNER = "ipulse_worker.runner"
+IMPORTED = ["pytest", f"{RUNNER}.session", f"{RUNNER}.warm_up", "sklearn.datasets", "nir"]
 
 
 def start_server() -> None:

@@ -27,26 +27,34 @@ def main(arguments: Optional[List[str]] = None) -> int:
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
     os.environ["TF_ENABLE_ONEDNN_OPTS"] = "0"
 
+    from ipulse_core.spec.job_kinds import CODE_ONLY_VARIABLE
     from ipulse_worker.runner.cancellation import Cancellation
     from ipulse_worker.runner.clock import Clock, Timeline
     from ipulse_worker.runner.event_writer import EventWriter
     from ipulse_worker.runner.output_stream import redirect_output
-    from ipulse_worker.runner.phase_progress import StartProgress
+    from ipulse_worker.runner.phase_progress import CODE_START, TRAINING_START, StartProgress
     from ipulse_worker.runner.runner_start import TENSORFLOW_IMPORT
 
     startup = Timeline(Clock())
     cancellation = Cancellation()
     events = EventWriter(descriptor)
     redirect_output(events)
-    progress = StartProgress(events, startup.clock)
+    # A program of a user needs no TensorFlow, whose import takes seconds.
+    is_code = bool(os.environ.pop(CODE_ONLY_VARIABLE, ""))
+    progress = StartProgress(events, startup.clock, CODE_START if is_code else TRAINING_START)
     progress.begin_next()
-    with startup.span("start", TENSORFLOW_IMPORT):
-        importlib.import_module("tensorflow")
-    progress.begin_next()
+    if not is_code:
+        with startup.span("start", TENSORFLOW_IMPORT):
+            importlib.import_module("tensorflow")
+        progress.begin_next()
 
     from ipulse_worker.runner.session import serve
 
-    progress.begin_next()
+    if not is_code:
+        from ipulse_worker.runner.warm_up import warm_up
+
+        progress.begin_next()
+        warm_up()
     serve(sys.stdin.buffer, events, cancellation, startup, on_ready=progress.end)
     return 0
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Callable, Optional, Tuple
+from typing import Callable, NamedTuple, Optional, Tuple
 
 from ipulse_core.build_cache.directory import cache_directory
 from ipulse_core.build_cache.durations import record_steps, recorded_seconds
@@ -13,37 +13,50 @@ from ipulse_core.states import Phase
 from ipulse_worker.runner.clock import Clock
 from ipulse_worker.runner.event_writer import EventWriter, Throttle
 
-START_STEPS = (
-    "importing TensorFlow",
-    "importing networks, devices and data sets",
-    "loading compiled kernels",
+
+class RunnerSteps(NamedTuple):
+    """The steps of a runner's start."""
+
+    name: str  # in the cache's file of durations
+    steps: Tuple[str, ...]
+
+
+TRAINING_START = RunnerSteps(
+    "runner-start",
+    (
+        "importing TensorFlow",
+        "importing networks, devices and data sets",
+        "loading compiled kernels",
+    ),
 )
+CODE_START = RunnerSteps("runner-start-code", ("importing compilers and sandbox",))
 # The phase `prepare` of a job begins with the start of its runner, and ends with the data.
 START_FRACTION = 0.5
 DATA_SECONDS = 2.0  # between two progress events of the data set
-_START = "runner-start"  # in the cache's file of durations
 
 
 class StartProgress:
     """Reports the steps of a runner's start, before it has an assignment."""
 
-    def __init__(self, events: EventWriter, startup: Clock) -> None:
+    def __init__(self, events: EventWriter, startup: Clock, start: RunnerSteps) -> None:
         """Prepare; `startup` is a clock that was started with the process."""
         self._events = events
         self._startup = startup
-        self._expected = recorded_seconds(cache_directory(), _START)
+        self._start = start
+        self._expected = recorded_seconds(cache_directory(), start.name)
         self._done = 0
 
     def begin_next(self) -> None:
-        """Report that the next of `START_STEPS` begins."""
+        """Report that the next step begins."""
+        steps = self._start.steps
         left = None if self._expected is None else self._expected - self._startup.now()
         self._events.write(
             ProgressEvent(
                 phase=Phase.PREPARE.value,
-                fraction=START_FRACTION * self._done / len(START_STEPS),
-                message=START_STEPS[self._done],
+                fraction=START_FRACTION * self._done / len(steps),
+                message=steps[self._done],
                 steps_done=self._done,
-                steps_total=len(START_STEPS),
+                steps_total=len(steps),
                 remaining_seconds=None if left is None or left <= 0 else left,
             )
         )
@@ -51,7 +64,7 @@ class StartProgress:
 
     def end(self) -> None:
         """Record the duration of the start, which later starts are expected to take."""
-        record_steps(cache_directory(), _START, [self._startup.now()])
+        record_steps(cache_directory(), self._start.name, [self._startup.now()])
 
 
 class PhaseProgress:

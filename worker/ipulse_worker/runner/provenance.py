@@ -5,15 +5,17 @@ from __future__ import annotations
 import os
 import platform
 import subprocess
+import sys
+from importlib import metadata
 from pathlib import Path
 from typing import Any, Dict, Optional, Sequence, Tuple
 
 import numpy as np
-import tensorflow as tf
 
 from ipulse_core.checkout import checkout_root
 from ipulse_core.version import commit, version
 
+TENSORFLOW_DISTRIBUTIONS = ("tensorflow-cpu", "tensorflow")
 PROGRAM_SECONDS = 10.0  # a repository on a slow disk must not delay a result
 
 
@@ -23,9 +25,22 @@ def versions(compiler: str) -> Dict[str, str]:
         "ipulse": version(),
         "python": platform.python_version(),
         "numpy": np.__version__,
-        "tensorflow": tf.__version__,
+        "tensorflow": tensorflow_version(),
         "compiler": compiler,
     }
+
+
+def tensorflow_version() -> str:
+    """Return the version of TensorFlow, also if this process has not imported it; "" if none."""
+    imported = sys.modules.get("tensorflow")
+    if imported is not None:
+        return str(imported.__version__)
+    for distribution in TENSORFLOW_DISTRIBUTIONS:
+        try:
+            return metadata.version(distribution)
+        except metadata.PackageNotFoundError:
+            continue
+    return ""
 
 
 def host() -> Dict[str, Any]:

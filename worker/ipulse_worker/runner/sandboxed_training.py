@@ -40,8 +40,9 @@ def run(incoming: Incoming, outgoing: Outgoing, given: Mapping[str, Any]) -> Non
     from ipulse_worker.runner.cancellation import Cancellation
     from ipulse_worker.runner.clock import Clock, Timeline
     from ipulse_worker.runner.runner_start import RunnerStart
-    from ipulse_worker.runner.session import run_attempt, warm_up
+    from ipulse_worker.runner.session import run_attempt
     from ipulse_worker.runner.user_code.trainings.messages import SentEvents
+    from ipulse_worker.runner.warm_up import warm_up
 
     cancellation = Cancellation()
     cancellation.defer()

@@ -6,10 +6,7 @@ import os
 import platform
 import sys
 import traceback
-from contextlib import suppress
-from typing import Any, BinaryIO, Callable, Dict, Optional, Union
-
-import tensorflow as tf
+from typing import TYPE_CHECKING, Any, BinaryIO, Callable, Dict, Optional, Union
 
 from ipulse_core import strict_json
 from ipulse_core.data_files.errors import LibraryMissing
@@ -21,24 +18,26 @@ from ipulse_core.spec.resolved_spec import read_spec
 from ipulse_core.spec.single_layers import has_several_programs
 from ipulse_core.states import Reason
 from ipulse_core.worker_faults import fault_of
-from ipulse_ops.lif.cpu import native, op_library
 from ipulse_ops.lif.cpu.native import NativeError
 from ipulse_ops.neuron_package.calls import BrokenPackage
 from ipulse_ops.neuron_package.loading import PackageUnavailable
 from ipulse_worker.runner.attempts.confined import ConfinedAttempt
 from ipulse_worker.runner.attempts.program import ProgramAttempt
-from ipulse_worker.runner.attempts.training import AttemptProcess
 from ipulse_worker.runner.cancellation import Cancellation, Cancelled
 from ipulse_worker.runner.clock import Clock, Timeline
-from ipulse_worker.runner.data import DataUnavailable, digits
+from ipulse_worker.runner.data import DataUnavailable
 from ipulse_worker.runner.data.dataset import DataInvalid, DataTooLarge
 from ipulse_worker.runner.devices import poplar_errors
 from ipulse_worker.runner.devices.pool import DeviceUnavailable
 from ipulse_worker.runner.event_writer import EventWriter
+from ipulse_worker.runner.provenance import tensorflow_version
 from ipulse_worker.runner.runner_start import RunnerStart
 from ipulse_worker.runner.training.divergence import Diverged
 from ipulse_worker.runner.user_code.failure import ProgramFailure
 from ipulse_worker.runner.user_code.trainings.rules import must_be_confined
+
+if TYPE_CHECKING:
+    from ipulse_worker.runner.attempts.training import AttemptProcess
 
 MESSAGE_LENGTH = 4000  # characters; the limit of DoneEvent is slightly higher
 
@@ -65,11 +64,10 @@ def serve(
         startup: a clock that was started with the process.
         on_ready: called when the runner is about to report ready.
     """
-    warm_up()
     on_ready()
     ready = ReadyEvent(
         python=platform.python_version(),
-        tensorflow=tf.__version__,
+        tensorflow=tensorflow_version(),
         import_seconds=startup.clock.now(),
     )
     events.write(ready)
@@ -81,22 +79,6 @@ def serve(
     start = RunnerStart.of(startup, ready.import_seconds)
     timeline = Timeline(Clock())  # a warm runner may have waited for hours
     events.write(run_attempt(line, events, cancellation, timeline, start))
-
-
-def warm_up() -> None:
-    """Import, read and load what an assignment is likely to need.
-
-    Nothing is built here, because a job reports the progress of builds. Missing parts are ignored
-    here: the phase that needs them reports the problem and a hint.
-    """
-    with suppress(ImportError):
-        __import__("nir")
-    with suppress(DataUnavailable):
-        digits.scans()
-    with suppress(NativeError, OSError, tf.errors.OpError):
-        if native.is_tensorflow_op_built():
-            native.library()
-            op_library.library()
 
 
 def read_assignment(line: bytes) -> Assignment:
@@ -136,6 +118,9 @@ def run_attempt(
         elif must_be_confined(assignment, os.environ):
             attempt = ConfinedAttempt(assignment, events, cancellation, timeline)
         else:
+            # It imports TensorFlow, for which no other attempt waits.
+            from ipulse_worker.runner.attempts.training import AttemptProcess
+
             attempt = AttemptProcess(assignment, events, cancellation, timeline, start)
         summary = attempt.run()
     except BrokenPipeError:
@@ -199,7 +184,7 @@ def outcome_of(
         return _done(Reason.KERNEL_UNAVAILABLE, str(error))
     if isinstance(error, DataTooLarge):
         return _done(Reason.OUT_OF_MEMORY, f"Memory ran out while loading {error}. {SMALLER_DATA}")
-    if isinstance(error, (tf.errors.ResourceExhaustedError, MemoryError)):
+    if isinstance(error, MemoryError) or _is_out_of_memory(error):
         return _done(Reason.OUT_OF_MEMORY, f"The worker does not have enough memory: {SMALLER}.")
     if isinstance(error, Diverged):
         return _done(Reason.DIVERGED, error.message)
@@ -211,6 +196,12 @@ def outcome_of(
     first = str(error).strip().split("\n")[0]
     text = f"{type(error).__name__}: {first}" if first else type(error).__name__
     return _done(Reason.RUNNER_ERROR, f"{text} (the log contains the traceback)")
+
+
+def _is_out_of_memory(error: Exception) -> bool:
+    """Return whether TensorFlow, if it is imported, ran out of memory."""
+    tf = sys.modules.get("tensorflow")
+    return tf is not None and isinstance(error, tf.errors.ResourceExhaustedError)
 
 
 def _done(reason: Reason, message: str) -> DoneEvent:

@@ -9,6 +9,7 @@ import threading
 
 import pytest
 
+from ipulse_core.spec.job_kinds import CODE_ONLY_VARIABLE, PROGRAM
 from ipulse_core.states import JobState
 from ipulse_worker.agent.settings import AgentSettings
 from ipulse_worker.agent.supervision.runner_process import RunnerProcess
@@ -74,6 +75,22 @@ class TestAttempts:
         options = json.loads(world["environment"]["POPLAR_ENGINE_OPTIONS"])
         assert options["autoReport.all"] == "true"
         assert options["autoReport.directory"].startswith(world["assignment"]["work_dir"])
+
+    def test_a_program_gets_a_new_process_that_imports_nothing_for_trainings(
+        self, offspring: Offspring, service: FakeService, settings: AgentSettings
+    ) -> None:
+        job_id = service.submit("shows_its_world")
+        spec = service.job(job_id).spec
+        del spec["network"]
+        spec.update(kind=PROGRAM, package=f"sha256:{'0' * 64}", sources=["main.cpp"])
+        spec["device"] = {"kind": "emulator"}
+        with agent_with(settings, warm=True) as agent:
+            waiting = offspring.runners()
+            agent.run_job(job_id)
+            assert waiting == offspring.runners()  # for the next training
+        world = json.loads(service.job(job_id).last.messages("runner")[0])
+        assert [world["pid"]] != waiting
+        assert world["environment"][CODE_ONLY_VARIABLE]
 
     def test_another_is_started_during_the_report_and_not_during_the_training(
         self, offspring: Offspring, service: FakeService, settings: AgentSettings

@@ -11,7 +11,7 @@ from typing import Any, Callable, Dict
 import pytest
 
 from ipulse_ops.lif.cpu import native
-from ipulse_worker.runner.session import warm_up
+from ipulse_worker.runner.warm_up import warm_up
 from tests.worker.runner.attempts import attempt
 from tests.worker.runner.conftest import SPEC, Start
 from tests.worker.runner.driven_runner import DrivenRunner

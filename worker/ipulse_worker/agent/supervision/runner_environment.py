@@ -10,6 +10,7 @@ from ipulse_core.checkout import python_path
 from ipulse_core.ipu import EMULATED_IPUS_VARIABLE
 from ipulse_core.poplar_environment import poplar_environment
 from ipulse_core.spec import neuron_packages
+from ipulse_core.spec.job_kinds import CODE_KINDS, CODE_ONLY_VARIABLE
 from ipulse_core.spec.resolved_spec import read_spec
 
 FORWARDED_VARIABLES = (
@@ -43,11 +44,13 @@ def runner_environment(
     return variables
 
 
-def device_environment(spec: dict[str, Any], work_dir: str) -> dict[str, str]:
+def start_environment(spec: dict[str, Any], work_dir: str) -> dict[str, str]:
     """Return variables that must be set when the runner starts; a warm runner lacks them.
 
     spec: in its present form, as JSON.
     """
+    if spec["kind"] in CODE_KINDS:
+        return {CODE_ONLY_VARIABLE: "1"}  # a warm runner may still import TensorFlow
     if spec["kind"] != "training" or spec["device"]["kind"] != "ipu":
         return {}
     return poplar_environment(read_spec(spec).device, work_dir)

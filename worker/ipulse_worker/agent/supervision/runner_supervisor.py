@@ -24,7 +24,7 @@ from ipulse_core.states import Phase, Reason
 from ipulse_core.worker_faults import WorkerFault, fault_in, fault_of
 from ipulse_worker.agent.settings import AgentSettings
 from ipulse_worker.agent.supervision.inbox import FinishOrder, Inbox, LeaseLost
-from ipulse_worker.agent.supervision.runner_environment import device_environment
+from ipulse_worker.agent.supervision.runner_environment import start_environment
 from ipulse_worker.agent.supervision.runner_exit import RunnerExit, StopCause
 from ipulse_worker.agent.supervision.runner_messages import Ended, RunnerMessage, Violation
 from ipulse_worker.agent.supervision.runner_process import RunnerProcess
@@ -84,7 +84,7 @@ class RunnerSupervisor:
             return self._exit(0)
         # The runner reads the spec in its present form and validates nothing.
         self._assignment = replace(self._assignment, spec=spec, spec_key=spec_key(spec))
-        environment = device_environment(spec, self._assignment.work_dir)
+        environment = start_environment(spec, self._assignment.work_dir)
         runner = None if environment else self._warm.take()
         if runner:
             _log.info("runner_taken", extra={**self._facts, "pid": runner.pid})

@@ -20,7 +20,7 @@ from ipulse_worker.runner.devices.description import DeviceFile
 from ipulse_worker.runner.event_writer import EventWriter
 from ipulse_worker.runner.model.arrays_in_use import with_integers
 from ipulse_worker.runner.profile.profile import RunMetadata
-from ipulse_worker.runner.report.page import report_html
+from ipulse_worker.runner.report.training_page import report_html
 from ipulse_worker.runner.results.manifest import listed
 from ipulse_worker.runner.results.nir_export import (
     NirExport,
