@@ -348,12 +348,12 @@ jobs = Table(
     sqlite_autoincrement=True,
 )
 
-# In it the first job of each owner is found.
+# In it the first job of each owner is found, and the first that need few IPUs.
 Index(
     "ix_jobs_turns",
     *(jobs.c[name] for name in ("state", "device", "pool", "project", "owner")),
     jobs.c.priority.desc(),
-    *(jobs.c.queued_at, jobs.c.pk),
+    *(jobs.c.queued_at, jobs.c.pk, jobs.c.ipus),
 )
 
 # The jobs that a job waits for before it is queued.

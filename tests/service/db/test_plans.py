@@ -79,3 +79,19 @@ def test_nothing_that_is_asked_often_reads_a_whole_table(service: InProcess) -> 
             assert "TEMP B-TREE" not in plan, (text, plan)
         else:
             assert not _WHOLE_TABLE.search(plan), (text, plan)
+
+
+def test_small_jobs_of_an_owner_are_found_in_an_index_alone(service: InProcess) -> None:
+    statements: list[tuple[str, Any]] = []
+    account = {"of_kind": "emulator", "of_pool": "default", "of_project": "a", "of_owner": "b"}
+    with service.database.write() as transaction, transaction.without_sorting():
+        connection = transaction.connection
+
+        def note(_connection: Any, _cursor: Any, text: str, parameters: Any, *_: Any) -> None:
+            statements.append((text, parameters))
+
+        event.listen(connection, "before_cursor_execute", note)
+        connection.execute(order.SMALL_OF_ACCOUNT, {**account, "depth": 100, "most_ipus": 1})
+        event.remove(connection, "before_cursor_execute", note)
+        (plan,) = plans(transaction, [statements[-1]])
+    assert re.search(r"COVERING INDEX ix_jobs_turns|Index Only Scan using ix_jobs_turns", plan)

@@ -86,17 +86,17 @@ _HEAD = (
     .with_for_update(skip_locked=True, key_share=True)
 )
 _ALL_OF_ACCOUNT = select(*_ENTRY).where(*_OF_ACCOUNT)
-_FIRST = (
-    select(jobs.c.pk)
+_FIRST = (  # read from the index alone
+    select(jobs.c.pk, jobs.c.ipus)
     .where(*_OF_ACCOUNT)
     .order_by(*_place(jobs))
     .limit(bindparam("depth"))
     .subquery("first")
 )
-_SMALL_OF_ACCOUNT = (
+SMALL_OF_ACCOUNT = (
     select(*_ENTRY)
     .join(_FIRST, _FIRST.c.pk == jobs.c.pk)
-    .where(jobs.c.ipus <= bindparam("most_ipus"))
+    .where(_FIRST.c.ipus <= bindparam("most_ipus"))
 )
 _ALL = select(*_ENTRY).where(jobs.c.state == JobState.QUEUED.value)
 
@@ -193,7 +193,7 @@ def _fitting(
 
     It reads all of them, which is rare, or those of the first that need few IPUs.
     """
-    query = _ALL_OF_ACCOUNT if small is None else _SMALL_OF_ACCOUNT
+    query = _ALL_OF_ACCOUNT if small is None else SMALL_OF_ACCOUNT
     rows = transaction.connection.execute(query, {**_account(entry), **(small or {})})
     fitting = (one for one in map(QueuedJob._make, rows) if _may_start(one, fits, standing))
     return heapq.nsmallest(TRIES, fitting, key=lambda one: one.place)

@@ -87,6 +87,7 @@ class Room:
     rooms: Rooms
     agent: KnownAgent
     _leaders: dict[str, _Leader] = field(default_factory=dict)  # by kind of device
+    _too_few: dict[tuple[str, int], Obstacle] = field(default_factory=dict)  # by kind and IPUs
 
     def obstacle(self, job: QueuedJob | JobRow) -> Obstacle | None:
         """Returns why a job may not start here now, if that is so."""
@@ -135,6 +136,8 @@ class Room:
         total = self.agent.ipus.get(job.device)
         if not job.ipus or total is None or not self.agent.host:
             return None
+        if found := self._too_few.get((job.device, job.ipus)):
+            return found
         free = job.ipus - self.rooms.lacking(self.agent, job)
         beside = [hold for hold in self.rooms.beside(self.agent) if hold.kind == job.device]
         leader = self._leaders.get(job.device)
@@ -156,7 +159,9 @@ class Room:
             f"it needs {job.ipus} IPUs of one machine at once, and {max(0, free)} of the {total} "
             f"of {self.agent.host} are free"
         )
-        return Obstacle("gang", detail, start, is_for_all=False)
+        obstacle = Obstacle("gang", detail, start, is_for_all=False)
+        self._too_few[job.device, job.ipus] = obstacle
+        return obstacle
 
     def _ends_before(self, expected_ms: int | None, start: int | None) -> bool:
         return self.rooms.now + (expected_ms or 0) <= (start or 0)
