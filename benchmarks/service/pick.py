@@ -2,10 +2,11 @@
 
     python -m benchmarks.service pick --jobs 100000 --accounts 200
     python -m benchmarks.service pick --gangs   # IPUs of one machine, of which some are in use
-    python -m benchmarks.service pick --database postgresql+psycopg://USER@HOST/EMPTY_DATABASE
+    python -m benchmarks.service pick --postgresql  # on a server of its own
+    python -m benchmarks.service pick --database postgresql://USER@HOST/EMPTY_DATABASE
 
 A pick reads what everybody has used, and finds and locks the first job of the one whose turn it is.
-Processor time is that of this process; on PostgreSQL the server's comes on top.
+Processor time is that of this process and, on a PostgreSQL of this machine, of its server process.
 """
 
 from __future__ import annotations
@@ -14,7 +15,9 @@ import random
 import tempfile
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
+from pathlib import Path
 
 from sqlalchemy import func, insert, select, update
 
@@ -25,12 +28,13 @@ from ipulse.spec import parse_spec
 from ipulse_service.agents import registry
 from ipulse_service.agents.known_agent import KnownAgent
 from ipulse_service.db import migrations
-from ipulse_service.db.engine import Database
+from ipulse_service.db.engine import Database, Transaction
 from ipulse_service.db.tables import fair_usage, jobs
 from ipulse_service.jobs import leases, submission
 from ipulse_service.jobs.job import COLUMNS, JobRow
 from ipulse_service.jobs.queue import fair_share, order
 from ipulse_service.jobs.queue import room as rooms
+from ipulse_service.selftest import postgresql
 
 AGENT = KnownAgent("picks", ("cpu", "emulator"), host="pod", ipus={"emulator": 4})
 BESIDE = replace(AGENT, name="beside")  # it uses three of the four IPUs
@@ -72,18 +76,34 @@ def fill(database: Database, count: int, accounts: int, gangs: bool) -> None:
 
 
 def picks(database: Database, rounds: int) -> Iterator[tuple[float, float]]:
-    """Yield the milliseconds of picks, on the clock and of this process's processor."""
+    """Yield the milliseconds of picks, on the clock and of processors."""
     for _ in range(rounds):
         with database.write() as transaction:
             _ = transaction.now
+            server = _server(transaction)
+            of_server = _processor_seconds(server)
             began, worked = time.perf_counter(), time.thread_time()
             standing = fair_share.read(transaction)
             room = rooms.of_agent(transaction, standing, AGENT)
             job = order.head(transaction, AGENT.device_kinds, lambda needs: True, standing, room)
             took = time.perf_counter() - began, time.thread_time() - worked
+            of_server = _processor_seconds(server) - of_server
         if job is None and not room.rooms.holds:
             raise SystemExit("no job was picked")
-        yield took[0] * 1000, took[1] * 1000
+        yield took[0] * 1000, (took[1] + of_server) * 1000
+
+
+def _server(transaction: Transaction) -> Path | None:
+    """Return the kernel's account of the server process of a transaction, if it is readable."""
+    if transaction.connection.dialect.name != "postgresql":
+        return None
+    pid = transaction.connection.execute(select(func.pg_backend_pid())).scalar_one()
+    account = Path(f"/proc/{pid}/schedstat")
+    return account if account.exists() else None
+
+
+def _processor_seconds(account: Path | None) -> float:
+    return int(account.read_text().split()[0]) / 1e9 if account else 0.0
 
 
 def measure(url: str, count: int, accounts: int, rounds: int, gangs: bool) -> list[Row]:
@@ -123,6 +143,22 @@ def _account(number: int) -> tuple[str, str]:
     return f"project-{number // PER_PROJECT}", f"person-{number}"
 
 
+@contextmanager
+def _url(given: str | None, own_server: bool) -> Iterator[str]:
+    """Yield the URL of the database: the given one, or an empty one in a temporary folder."""
+    with tempfile.TemporaryDirectory(prefix="ipulse-pick-") as directory:
+        if not own_server:
+            yield given or f"sqlite:///{directory}/ipulse.db"
+            return
+        Path(directory).chmod(0o711)  # as root the server runs under another account
+        server = postgresql.PostgreSQLServer(postgresql.programs(), Path(directory, "server"))
+        try:
+            server.make()
+            yield f"postgresql://{postgresql.USER}@/postgres?host={server.sockets}"
+        finally:
+            server.stop()
+
+
 def main(arguments: list[str]) -> None:
     """Run the command line."""
     parser = command_line.parser("service pick", __doc__)
@@ -130,9 +166,10 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("--accounts", type=int, default=200, help="(%(default)s)")
     parser.add_argument("--rounds", type=int, default=500, help="(%(default)s)")
     parser.add_argument("--gangs", action="store_true", help="jobs that need several IPUs")
-    parser.add_argument("--database", help="an empty one (a file of SQLite)")
+    where = parser.add_mutually_exclusive_group()
+    where.add_argument("--database", help="an empty one (a file of SQLite)")
+    where.add_argument("--postgresql", action="store_true", help="on a PostgreSQL of its own")
     options = parser.parse_args(arguments)
-    with tempfile.TemporaryDirectory() as directory:
-        url = options.database or f"sqlite:///{directory}/ipulse.db"
+    with _url(options.database, options.postgresql) as url:
         rows = measure(url, options.jobs, options.accounts, options.rounds, options.gangs)
     finish(rows, options.output)
