@@ -23,7 +23,8 @@ _REASONS: Dict[str, Dict[str, str]] = {
     "ipu": {
         "ipu_estimator": "this TensorFlow has no estimators. Use one up to 2.15, Keras, or a "
         "session with loops.repeat and queues",
-        "ipu_pipeline_estimator": "its stages are not. Use pipelining_ops.pipeline in a session",
+        "ipu_pipeline_estimator": "this TensorFlow has no estimators. Use one up to 2.15, Keras, "
+        "or pipelining_ops.pipeline in a session",
         "dataset_benchmark": "it measures copies for an IPU. Time a loop over the data set",
         "ipu_multi_worker_strategy": "it needs several processes. Use IPUStrategy in one",
         "rnn_ops": _OF_POPLIBS,

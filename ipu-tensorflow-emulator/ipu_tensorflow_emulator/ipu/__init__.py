@@ -39,6 +39,7 @@ from ipu_tensorflow_emulator.ipu.ops import replication_ops as replication_ops
 
 if tensorflow_setup.has_estimators():
     from ipu_tensorflow_emulator.ipu import ipu_estimator as ipu_estimator
+    from ipu_tensorflow_emulator.ipu import ipu_pipeline_estimator as ipu_pipeline_estimator
 globals().update(refused.modules(__name__))  # what is not there
 globals().update(refused.modules(ops.__name__))
 horovod = distributed

@@ -18,8 +18,8 @@ _COUNTS = ("AssignAdd", "AssignAddVariableOp")
 IPUEstimatorSpec = tf.compat.v1.estimator.EstimatorSpec
 
 
-class IPUEstimator(_Estimator):  # type: ignore[misc] # TensorFlow has no types
-    """Trains and evaluates a model function on the IPU, one step of the host at a time."""
+class LoopEstimator(_Estimator):  # type: ignore[misc] # TensorFlow has no types
+    """What both kinds of estimators share: their configuration, and checks of data and steps."""
 
     def __init__(
         self,
@@ -42,7 +42,7 @@ class IPUEstimator(_Estimator):  # type: ignore[misc] # TensorFlow has no types
         self._sizes = {"train": train_batch_size, "eval": eval_batch_size}
         self._sizes["predict"] = predict_batch_size
         super().__init__(
-            model_fn=_on_device(model_fn),
+            model_fn=self._on_device(model_fn),
             model_dir=model_dir,
             config=config,
             params=params,
@@ -60,7 +60,8 @@ class IPUEstimator(_Estimator):  # type: ignore[misc] # TensorFlow has no types
     def evaluate(self, input_fn: Any, steps: Any = None, *more: Any, **other: Any) -> Any:
         """Evaluate a number of steps. Raises ValueError if no whole loops make them."""
         _check_steps(steps, self._iterations)
-        return super().evaluate(self._checked(input_fn, "eval"), steps, *more, **other)
+        checked = self._checked(input_fn, "eval")
+        return super().evaluate(checked, self._runs(steps), *more, **other)
 
     def predict(self, input_fn: Any, *more: Any, **other: Any) -> Any:
         """Yield predictions."""
@@ -69,6 +70,18 @@ class IPUEstimator(_Estimator):  # type: ignore[misc] # TensorFlow has no types
     @staticmethod
     def _assert_members_are_not_overridden(estimator: Any) -> None:
         """Allow this class to override methods: the base class asks here."""
+
+    def _on_device(self, model_fn: Callable[..., Any]) -> Callable[..., Any]:
+        """Return the model function of the base class."""
+        raise NotImplementedError
+
+    def _runs(self, steps: Optional[int]) -> Optional[int]:
+        """Return the number of runs of the session for a number of steps."""
+        return steps
+
+    def _features(self, dataset: Any) -> Any:
+        """Return what the base class gives the model function of a data set."""
+        return dataset
 
     def _checked(self, input_fn: Any, purpose: str) -> Any:
         """Return an input function that checks the data set and gives it the batch size."""
@@ -82,37 +95,51 @@ class IPUEstimator(_Estimator):  # type: ignore[misc] # TensorFlow has no types
             dataset = input_fn(**{name: possible[name] for name in names if name in possible})
             if isinstance(dataset, (tf.data.Dataset, tf.compat.v1.data.Dataset)):
                 check_elements(dataset)
-            return dataset
+            return self._features(dataset)
 
         return lambda: checked()
 
 
-def _on_device(model_fn: Callable[..., Any]) -> Callable[..., Any]:
-    names = inspect.signature(model_fn).parameters
+class IPUEstimator(LoopEstimator):
+    """Trains and evaluates a model function on the IPU, one step of the host at a time."""
 
-    def on_device(features: Any, labels: Any, mode: Any, params: Any, config: Any) -> Any:
-        possible = {"labels": labels, "mode": mode, "params": params, "config": config}
-        graph = tf.compat.v1.get_default_graph()
-        before = host_ops(graph)
-        with ipu_scope():
-            spec = model_fn(
-                features, **{name: value for name, value in possible.items() if name in names}
-            )
-        record_session_program(f"estimator, {mode}", host_ops(graph) - before)
-        return _counting(spec) if mode == "train" else spec
+    def _on_device(self, model_fn: Callable[..., Any]) -> Callable[..., Any]:
+        names = inspect.signature(model_fn).parameters
 
-    return on_device
+        def on_device(features: Any, labels: Any, mode: Any, params: Any, config: Any) -> Any:
+            possible = {"labels": labels, "mode": mode, "params": params, "config": config}
+            graph = tf.compat.v1.get_default_graph()
+            before = host_ops(graph)
+            with ipu_scope():
+                spec = model_fn(
+                    features, **{name: value for name, value in possible.items() if name in names}
+                )
+            record_session_program(f"estimator, {mode}", host_ops(graph) - before)
+            return _counting(spec) if mode == "train" else spec
+
+        return on_device
 
 
 def _counting(spec: Any) -> Any:
-    """Return a spec whose training counts its steps, as that of the IPU does by itself."""
+    """Return a spec whose training counts its steps.
+
+    Raises ValueError if the model function counts them itself.
+    """
     step = tf.compat.v1.train.get_or_create_global_step()
     for operation in step.graph.get_operations():
         if operation.type in _COUNTS and operation.inputs[0].op.name == step.op.name:
-            return spec
-    with tf.control_dependencies([spec.train_op]):
-        counted = tf.compat.v1.assign_add(step, 1).op
-    return spec._replace(train_op=counted)
+            raise ValueError(
+                "The model_fn increments global_step, which an IPUEstimator does by itself: do not "
+                "pass global_step to minimize() or apply_gradients()"
+            )
+    return spec._replace(train_op=counted(spec.train_op, 1))
+
+
+def counted(train_op: Any, steps: int) -> Any:
+    """Return an operation that adds steps to the global step after the training operation."""
+    with tf.control_dependencies([train_op]):
+        step = tf.compat.v1.train.get_or_create_global_step()
+        return tf.compat.v1.assign_add(step, steps).op
 
 
 def _check_steps(steps: Optional[int], iterations: int) -> None:

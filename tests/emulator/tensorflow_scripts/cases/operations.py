@@ -175,12 +175,15 @@ def case_popdist_answers_for_one_process() -> None:
 
 
 def case_what_needs_an_executable_is_refused_with_words() -> None:
-    from tensorflow.python.ipu import ipu_pipeline_estimator
     from tensorflow.python.ipu.ops.all_to_all_op import all_gather
 
+    estimators: List[Any] = []
+    if not hasattr(tf1, "estimator"):  # of newer TensorFlow
+        estimators += [ipu.ipu_estimator.IPUEstimator]
+        estimators += [ipu.ipu_pipeline_estimator.IPUPipelineEstimator]
     for refused in (
+        *estimators,
         all_gather,
-        ipu_pipeline_estimator.IPUPipelineEstimator,
         ipu.embedded_runtime.embedded_runtime_start,
         ipu.application_compile_op.experimental_application_compile_op,
         ipu.serving.export_single_step,

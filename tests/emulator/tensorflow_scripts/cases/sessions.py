@@ -179,27 +179,3 @@ def case_normalisations_with_the_default_name_have_variables_of_their_own() -> N
         for _ in range(2):
             ipu.normalization_ops.layer_norm(tf.zeros([2, 4]), scope=None)
         assert len(tf1.global_variables()) == 4
-
-
-def case_estimators_count_steps_and_train_as_stock_ones() -> None:
-    if not hasattr(tf1, "estimator"):
-        return  # of newer TensorFlow
-    from tensorflow.python.ipu import ipu_estimator, ipu_run_config
-
-    def model_fn(features: Any, labels: Any, mode: Any) -> Any:
-        loss = loss_of(features, labels)
-        train = tf1.train.MomentumOptimizer(0.05, 0.9).minimize(loss)
-        return tf1.estimator.EstimatorSpec(mode, loss=loss, train_op=train)
-
-    options = ipu_run_config.IPURunConfig(iterations_per_loop=2)
-    config = ipu_run_config.RunConfig(ipu_run_config=options)
-    estimator = ipu_estimator.IPUEstimator(model_fn, config=config)
-    with pytest.raises(ValueError, match="iterations_per_loop"):
-        estimator.train(batches, steps=3)
-    estimator.train(batches, steps=4)
-    expected = stock_losses(5)
-    assert estimator.get_variable_value("global_step") == 4
-    one = lambda: batches().take(2)  # noqa: E731
-    assert estimator.evaluate(one, steps=2)["loss"] < expected[0]
-    with pytest.raises(ValueError, match="drop_remainder"):
-        estimator.train(lambda: tf.data.Dataset.from_tensor_slices((X, Y)).batch(2), steps=2)
