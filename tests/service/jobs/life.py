@@ -8,6 +8,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 from hypothesis import event
@@ -88,6 +89,7 @@ class LifeOfJobs(RuleBasedStateMachine):
         self.versions: dict[str, int] = {}
         self.over: dict[str, JobRow] = {}
         self.placed: dict[str, int] = {}
+        self.used_by_deleted: list[tuple[str, int]] = []  # as from used_by
         self.furthest: dict[str, int] = {}  # steps of stored checkpoints, by job
 
     def teardown(self) -> None:
@@ -160,21 +162,27 @@ class LifeOfJobs(RuleBasedStateMachine):
             self.check_usage(transaction)
 
     def check_usage(self, transaction: Transaction) -> None:
-        """The counted device time is that of the attempts which have ended."""
+        """The counted device time is that of the attempts which have ended, of deleted jobs too."""
         expected: dict[str, list[int]] = {}
-        for job_id in self.jobs:
-            for each in leases.of_job(transaction, store.get(transaction, job_id).pk):
-                if each.finished_at is not None:
-                    outcome = usage.outcome_of(Reason(each.reason))
-                    total = expected.setdefault(outcome, [0, 0])
-                    total[0] += each.finished_at - each.started_at
-                    total[1] += 1
+        of_jobs = [self.used_by(transaction, job_id) for job_id in self.jobs]
+        for outcome, device_ms in chain(self.used_by_deleted, *of_jobs):
+            total = expected.setdefault(outcome, [0, 0])
+            total[0] += device_ms
+            total[1] += 1
         counted = {
             each.outcome: [each.device_ms, each.attempts]
             for each in usage.read(transaction)
             if each.attempts
         }
         assert counted == expected
+
+    def used_by(self, transaction: Transaction, job_id: str) -> list[tuple[str, int]]:
+        """Outcome and device time in milliseconds of each attempt that has ended."""
+        return [
+            (usage.outcome_of(Reason(each.reason)), each.finished_at - each.started_at)
+            for each in leases.of_job(transaction, store.get(transaction, job_id).pk)
+            if each.finished_at is not None
+        ]
 
     def check(self, transaction: Transaction, job: JobRow) -> None:
         page = events.page(transaction, job.pk, job.last_seq, 0, 10_000)

@@ -17,10 +17,12 @@ from sqlalchemy import select, update
 
 from ipulse_core import events as protocol
 from ipulse_core.attempt_outcome import AttemptOutcome
+from ipulse_core.capabilities import LACKED
 from ipulse_core.errors import IllegalTransition, NotFound
 from ipulse_core.states import (
     ACTIVE,
     COMPLETE,
+    COUNTED,
     INFRASTRUCTURE,
     OUTCOMES,
     TERMINAL,
@@ -41,7 +43,7 @@ from ipulse_service.jobs import (
 )
 from ipulse_service.jobs.artifacts import NewArtifact
 from ipulse_service.jobs.job import JobRow
-from tests.service.jobs.life import LEASE_SECONDS, MAX_ATTEMPTS, LifeOfJobs
+from tests.service.jobs.life import LEASE_SECONDS, MAX_ATTEMPTS, LifeOfJobs, Token
 
 pytestmark = pytest.mark.postgresql
 
@@ -93,20 +95,26 @@ class Life(LifeOfJobs):
             assert after == before
         elif was.finished_at is None or is_back:
             spared = before.losses - (is_back and has_begun)
-            self.check_outcome(before, reason, after, max(0, spared), has_begun)
+            is_free = reason not in COUNTED or (reason is Reason.WORKER_LOST and not has_begun)
+            is_free = is_free or self.lacks_for_the_first_time(token, reason)
+            self.check_outcome(before, reason, after, max(0, spared), is_free)
         else:
             assert (was.reason, now.reason) == ("worker_lost", "worker_stopped")
             assert after.state is before.state
             assert before.losses - has_begun <= after.losses <= before.losses
 
+    def lacks_for_the_first_time(self, token: Token, reason: Reason) -> bool:
+        """Whether the agent announced what this attempt did not find there, and no other before."""
+        with self.database.read() as transaction:
+            tried = leases.of_job(transaction, store.get(transaction, token.job_id).pk)
+        others = [each.reason for each in tried if each.id != token.attempt_id]
+        return reason in LACKED and reason.value not in others
+
     def check_outcome(
-        self, before: JobRow, reason: Reason, after: JobRow, losses: int, has_begun: bool
+        self, before: JobRow, reason: Reason, after: JobRow, losses: int, is_free: bool
     ) -> None:
         """The effect of an attempt's end on its job, by reason and request."""
         is_lost = reason in INFRASTRUCTURE
-        is_free = reason is Reason.WORKER_STOPPED or (
-            reason is Reason.WORKER_LOST and not has_begun
-        )
         if reason in COMPLETE:
             assert after.state is OUTCOMES[reason]
         elif before.state is JobState.CANCELLING:
@@ -159,6 +167,8 @@ class Life(LifeOfJobs):
     def delete(self, index: int) -> None:
         job_id = self.jobs[index % len(self.jobs)]
         job = self.job(job_id)
+        with self.database.read() as transaction:
+            used = self.used_by(transaction, job_id)
         try:
             with self.database.write() as transaction:
                 deletion.delete_job(transaction, store.get(transaction, job_id))
@@ -176,6 +186,7 @@ class Life(LifeOfJobs):
                 with pytest.raises(NotFound), self.database.write() as transaction:
                     losses.hold(transaction, token.attempt_id, token.fence, LEASE_SECONDS)
         self.jobs.remove(job_id)
+        self.used_by_deleted += used
         self.tokens = [token for token in self.tokens if token.job_id != job_id]
 
     @precondition(lambda self: self.tokens)
