@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
+from typing import Any
+
+import numpy as np
 
 from tests.acceptance.locked_tools import ROOT, cache_folder, installing, run
 
@@ -39,6 +43,18 @@ class Simulators:
         return run(
             self.python, program, self.apart, target, graph, inputs, outputs, *words, folder=HERE
         )
+
+    def benchmark(
+        self, networks: list[dict[str, Any]], arrays: dict[str, np.ndarray], folder: Path
+    ) -> list[dict[str, float]]:
+        """Returns what NeuroBench says of networks; see neurobench_program.py."""
+        described, inputs, outputs = (folder / name for name in ("a.json", "a.npz", "out.json"))
+        described.write_text(json.dumps(networks))
+        np.savez(inputs, **arrays)
+        program = HERE / "neurobench_program.py"
+        run(self.python, program, self.apart, described, inputs, outputs, folder=HERE)
+        found: list[dict[str, float]] = json.loads(outputs.read_text())
+        return found
 
     def write(self, kind: str, graph: Path, outputs: Path) -> None:
         """Makes a graph with a simulator, and runs it there; see writer.py."""
