@@ -19,7 +19,6 @@ from tests.service.running import InProcess
 from tests.worker.runner.report.tile_documents import document
 
 from .conftest import Page
-from .test_accessibility import OVERFLOW, violations
 
 pytestmark = pytest.mark.browser
 
@@ -163,32 +162,6 @@ def test_two_profiles_are_compared(page: Page, service: InProcess) -> None:
     page.press("Swap")
     page.until(lambda: f"a={fast}" in page.address())
     page.until(lambda: "+100 %" in " ".join(page.texts(".changes tbody tr")))
-
-
-@pytest.mark.verify
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [1280, 360])
-def test_no_view_of_profiles_has_a_violation(
-    page: Page, tiled: str, width: int, scheme: str
-) -> None:
-    page.resize(width)
-    page.scheme(scheme)
-    parts = {
-        "memory": ".columns",
-        "liveness": ".liveness",
-        "program": ".tree-line",
-        "trace": "ip-trace canvas",
-    }
-    paths = {f"/jobs/{tiled}/profile?part={part}": shown for part, shown in parts.items()}
-    paths |= {
-        "/profiles/diff": ".ask",
-        f"/profiles/diff?equal=show&a={tiled}&b={tiled}": ".changes",
-    }
-    for path, shown in paths.items():
-        page.open(path)
-        page.find(shown)
-        assert violations(page) == [], path
-        page.until(lambda: page.driver.execute_script(OVERFLOW) == 0)
 
 
 @pytest.mark.verify

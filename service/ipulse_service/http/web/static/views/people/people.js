@@ -59,7 +59,7 @@ class PeopleView extends View {
           <td data-label="Kind">${user.kind === "service" ? "service account" : user.is_admin ? "administrator" : "person"}${user.is_disabled ? html` ${badge("disabled", "cancelled")}` : ""}</td>
           <td data-label="Roles">${Object.entries(user.roles).map(
             ([project, role], index) =>
-              html`${index ? ", " : ""}<a href="/settings/projects/${encodeURIComponent(project)}">${project}</a> ${role}`,
+              html`${index ? ", " : ""}<a class="in-text" href="/settings/projects/${encodeURIComponent(project)}">${project}</a> ${role}`,
           )}</td>
           <td data-label="Added">${ago(user.created_at)}</td>
           <td class="number">${
