@@ -162,6 +162,34 @@ def test_before_a_reservation_only_what_ends_in_time_starts(world: World) -> Non
     assert claimed(world, agent) == late, "its limit says that it ends before"
 
 
+def test_waits_and_plans_foresee_reservations(world: World) -> None:
+    (agent,) = machine(world, 1)
+    history(world, Needs("cpu"), 30)
+    reserve(world, "vision", 1, 40, 100)
+    world.submit(Needs("cpu"), 0, "audio", "ada")
+    running = world.claim(agent)
+    assert running is not None
+    # It is free after 30 minutes, and reserved 10 minutes later.
+    waiting = world.submit(Needs("cpu"), 0, "audio", "ada")
+    wait = wait_of(world, waiting)
+    assert (wait.reason, wait.estimated_start) == ("reservation", world.now + 100 * MINUTE)
+    assert (wait.position, wait.of) == (1, 1)
+    with world.read() as transaction:
+        plan = QueueView(1.0).plan(transaction, Needs("cpu"), 0)
+        short = QueueView(1.0).plan(transaction, Needs("cpu"), 0, None, 600)
+    assert plan.waiting.reason == "reservation"
+    assert plan.waiting.estimated_start == world.now + 100 * MINUTE
+    assert short.waiting.estimated_start == world.now + 30 * MINUTE, "it ends before"
+    theirs = world.submit(Needs("cpu"), -5, "vision", "cem")
+    assert wait_of(world, theirs).estimated_start == world.now + 30 * MINUTE
+    # What the claims then do is what was said.
+    world.now += 30 * MINUTE
+    world.end(running)
+    machine(world, 1)
+    assert claimed(world, agent) == theirs
+    assert wait_of(world, waiting).estimated_start == world.now + 70 * MINUTE
+
+
 def test_a_project_gets_what_it_reserved_where_jobs_may_be_preempted(world: World) -> None:
     (agent,) = machine(world, 1)
     with world.write() as transaction:

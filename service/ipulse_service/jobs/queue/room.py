@@ -97,6 +97,10 @@ class Room:
         """Returns whether a job may not start here because of a reservation."""
         return self._reservation(job) is not None
 
+    def reservation_at(self, job: QueuedJob, moment: int) -> Obstacle | None:
+        """Returns the reservation that keeps a job from starting here at a moment."""
+        return self._reservation(job, moment)
+
     def is_reserved_for(self, project: str) -> bool:
         """Returns whether only jobs of a project may run here now."""
         now = self.rooms.now
@@ -113,10 +117,10 @@ class Room:
         used = sum(hold.ipus for hold in self.rooms.beside(self.agent) if hold.kind == kind)
         return max(0, total - used)
 
-    def _reservation(self, job: QueuedJob | JobRow) -> Obstacle | None:
-        now = self.rooms.now
+    def _reservation(self, job: QueuedJob | JobRow, at: int | None = None) -> Obstacle | None:
+        now = self.rooms.now if at is None else at
         for reservation in self.rooms.reserved.get(self.agent.name, ()):
-            if reservation.project == job.project:
+            if reservation.project == job.project or reservation.ends_at <= now:
                 continue
             begin, end = map(rfc3339, (reservation.starts_at, reservation.ends_at))
             until = reservation.ends_at

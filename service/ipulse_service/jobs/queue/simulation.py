@@ -7,14 +7,19 @@ from __future__ import annotations
 
 import heapq
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import NamedTuple
 
 from ipulse_service.agents.known_agent import KnownAgent
 from ipulse_service.agents.needs import Needs
 from ipulse_service.db.tables import DEFAULT_PROJECT, OWNER
-from ipulse_service.jobs.queue.fair_share import QueuedJob
+from ipulse_service.jobs.queue.fair_share import Obstacle, QueuedJob
+
+SEARCHED = 1000  # first jobs of which one may start on a reserved agent
+# Returns the reservation that keeps a job from starting at a time.
+ReservationAt = Callable[[QueuedJob, int], Obstacle | None]
 
 
 class RunningJob(NamedTuple):
@@ -50,6 +55,7 @@ class Place(NamedTuple):
     server: SimulatedAgent | None  # on which it is expected to start, if that is known
     start: int | None  # expected, in milliseconds since 1970; never in the past
     is_overtaken: bool = False  # jobs of the same priority that were queued later come first
+    reservation: Obstacle | None = None  # without which it might start earlier
 
 
 @dataclass
@@ -69,6 +75,7 @@ def simulate(
     servers: Sequence[SimulatedAgent],
     queue: Sequence[QueuedJob],
     usual_ms: Callable[[Needs], int | None],
+    reserved: Mapping[str, ReservationAt] | None = None,
 ) -> dict[int, Place]:
     """Returns the place of each queued job by its key.
 
@@ -77,10 +84,11 @@ def simulate(
         servers: The agents that are present.
         queue: The queued jobs in order.
         usual_ms: Returns the usual duration of a job, None without a basis.
+        reserved: The test of each agent with reservations, by its name.
     """
     of_entry = _pools(servers, queue)
     pools = list({id(pool): pool for pool in of_entry}.values())
-    starts = _starts(now, servers, pools, usual_ms)
+    starts, kept = _starts(now, servers, pools, usual_ms, reserved or {})
     totals = {id(pool): sum(rival.count for rival in pool.rivals) for pool in pools}
     taking = {id(pool): tuple(servers[number] for number in sorted(pool.servers)) for pool in pools}
     places = {}
@@ -98,6 +106,7 @@ def simulate(
                 and rival.latest[1:] > (entry.queued_at, entry.pk)
                 for rival in pool.rivals
             ),
+            reservation=kept.get(entry.pk),
         )
         this = (entry.priority, entry.queued_at, entry.pk)
         if pool.latest is None or pool.latest[0] != entry.priority or pool.latest < this:
@@ -134,10 +143,11 @@ def _starts(
     servers: Sequence[SimulatedAgent],
     pools: Sequence[_Pool],
     usual_ms: Callable[[Needs], int | None],
-) -> dict[int, tuple[int, SimulatedAgent]]:
-    """Returns the expected start of jobs by their key, and the server that starts them.
+    reserved: Mapping[str, ReservationAt],
+) -> tuple[dict[int, tuple[int, SimulatedAgent]], dict[int, Obstacle]]:
+    """Returns the expected start of jobs and the server, and the reservations before, by job.
 
-    These jobs are taken out of the pools.
+    The jobs that start are taken out of the pools.
     """
     of_server = [
         [pool.entries for pool in pools if number in pool.servers] for number in range(len(servers))
@@ -149,15 +159,47 @@ def _starts(
             # If several are free, those that take fewer jobs begin.
             free.append((max(at, now), len(of_server[number]), number))
     heapq.heapify(free)
-    starts = {}
+    starts: dict[int, tuple[int, SimulatedAgent]] = {}
+    kept: dict[int, Obstacle] = {}
     while free:
         at, rank, number = heapq.heappop(free)
         queues = [entries for entries in of_server[number] if entries]
         if not queues:
             continue
-        _, entry = min(queues, key=lambda entries: entries[0][0]).popleft()
+        reservation_at = reserved.get(servers[number].agent.name)
+        if reservation_at is None:
+            _, entry = min(queues, key=lambda entries: entries[0][0]).popleft()
+        else:
+            found, later = _first_allowed(queues, at, reservation_at, kept)
+            if found is None:
+                if later is not None:
+                    heapq.heappush(free, (later, rank, number))
+                continue
+            entry = found
         starts[entry.pk] = (at, servers[number])
         usual = usual_ms(entry.needs)
         if usual is not None:
             heapq.heappush(free, (at + usual, rank, number))
-    return starts
+    return starts, kept
+
+
+def _first_allowed(
+    queues: Sequence[deque[tuple[int, QueuedJob]]],
+    at: int,
+    reservation_at: ReservationAt,
+    kept: dict[int, Obstacle],
+) -> tuple[QueuedJob | None, int | None]:
+    """Takes out the first job that may start on a reserved agent at a time.
+
+    Without one it returns when to look again. `kept` gets the reservations that keep others.
+    """
+    ends = []
+    for order, entry in islice(heapq.merge(*queues, key=lambda each: each[0]), SEARCHED):
+        obstacle = reservation_at(entry, at)
+        if obstacle is None:
+            next(queue for queue in queues if (order, entry) in queue).remove((order, entry))
+            return entry, None
+        kept[entry.pk] = obstacle
+        if obstacle.until is not None:
+            ends.append(obstacle.until)
+    return None, min(ends, default=None)

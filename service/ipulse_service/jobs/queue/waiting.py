@@ -155,16 +155,21 @@ class QueueView:
         return waits
 
     def plan(
-        self, transaction: Transaction, needs: Needs, priority: int, work: float | None = None
+        self,
+        transaction: Transaction,
+        needs: Needs,
+        priority: int,
+        work: float | None = None,
+        run_seconds: int | None = None,
     ) -> JobPlan:
         """Returns what a job with these needs would wait for if it were submitted now.
 
-        `work` is its work, as `work_of` returns it.
+        `work` is its work, as `work_of` returns it, and `run_seconds` the limit of its run.
         """
         now = transaction.now
         access = transaction.access
         account = access.preferred_project, access.name
-        new = QueuedJob(priority, now, _NEWEST, *needs, now, *account)
+        new = QueuedJob(priority, now, _NEWEST, *needs, now, *account, run_seconds)
         look = self._take_look(transaction, new)
         present = [agent for agent in look.known if agent.is_present(now)]
         with_device = [agent for agent in present if agent.has_device(needs)]
@@ -193,13 +198,17 @@ class QueueView:
         known = registry.known(transaction)
         usual = UsualDurations(transaction)
         present = present_servers(transaction, known, queue, usual, self._patience_ms)
+        all_rooms = rooms.read(transaction, standing, usual, known)
         obstacles |= _without_room(
-            rooms.read(transaction, standing, usual, known),
-            present,
-            [entry for entry in queue if entry.pk not in obstacles],
+            all_rooms, present, [entry for entry in queue if entry.pk not in obstacles]
         )
         may_start = [entry for entry in queue if entry.pk not in obstacles]
-        places = simulate(transaction.now, present, may_start, usual.of)
+        reserved = {
+            server.agent.name: all_rooms.of(server.agent).reservation_at
+            for server in present
+            if all_rooms.reserved.get(server.agent.name)
+        }
+        places = simulate(transaction.now, present, may_start, usual.of, reserved)
         for entry in found:
             if entry.pk in obstacles:
                 obstacles[entry.pk] = _with_end(obstacles[entry.pk], present)
@@ -215,7 +224,10 @@ class QueueView:
 def _without_room(
     all_rooms: Rooms, present: Sequence[SimulatedAgent], queue: Sequence[QueuedJob]
 ) -> dict[int, Obstacle]:
-    """Returns why jobs do not start on idle agents that could run them, by their keys."""
+    """Returns why jobs do not start on idle agents that could run them, by their keys.
+
+    Reservations alone are not among these reasons: `simulate` knows when they end.
+    """
     idle = [server for server in present if server.holder is None]
     limited = {server.agent.name for server in idle if all_rooms.is_limited(server.agent)}
     if not limited:
@@ -226,7 +238,8 @@ def _without_room(
         able = [server.agent.name for server in idle if server.takes(entry.needs)]
         obstacles = [of_agent[name].obstacle(entry) for name in able]
         ends = [each for each in obstacles if each is not None]
-        if ends and len(ends) == len(able):
+        are_reserved = all(each.reason == "reservation" for each in ends)
+        if ends and len(ends) == len(able) and not are_reserved:
             found[entry.pk] = min(ends, key=lambda each: each.until or math.inf)
     return found
 
@@ -263,6 +276,13 @@ def _explain(access: Access, look: _Look, job: QueuedJob | JobRow, place: Place)
     starting = place.server is not None and place.server.holder is None
     if starting and place.start is not None and place.start <= look.now:
         return replace(place_in_queue, reason="wake_up", estimated_start=place.start)
+    if place.reservation is not None:
+        return replace(
+            place_in_queue,
+            reason="reservation",
+            detail=place.reservation.detail,
+            estimated_start=place.start,
+        )
     holders = [server.holder for server in place.servers if server.holder]
     holder = min(holders, key=lambda holder: holder.since, default=None)
     if place.server is not None:

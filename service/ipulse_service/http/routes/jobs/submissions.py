@@ -21,6 +21,7 @@ from ipulse_service.http.responses import REPLAY_HEADERS, job_detail, mark_repla
 from ipulse_service.http.routes.jobs.submit_query import SubmitQuery
 from ipulse_service.http.schemas.jobs.batches import BatchedJob, BatchRequest, SubmittedBatch
 from ipulse_service.http.schemas.jobs.job_requests import (
+    MAX_SECONDS,
     ContinueRequest,
 )
 from ipulse_service.http.schemas.jobs.jobs import JobDetail
@@ -211,12 +212,19 @@ def plan_job(
         Query(ge=LOWEST_PRIORITY, le=HIGHEST_PRIORITY, description="Of the job."),
         DIGITS,
     ] = 0,
+    run_seconds: Annotated[
+        int | None,
+        Query(ge=1, le=MAX_SECONDS, description="Limit of its run in seconds."),
+        DIGITS,
+    ] = None,
 ) -> PlannedJob:
     """Checks a spec as a submission does, and says when the job would start; stores nothing."""
     with state.database.read() as transaction:
         resolved = submission.check_admission(transaction, submission.resolve(spec))
         needs = Needs.of_spec(resolved.spec)
-        plan = state.queue_view.plan(transaction, needs, priority, work_of(resolved.spec))
+        plan = state.queue_view.plan(
+            transaction, needs, priority, work_of(resolved.spec), run_seconds
+        )
         access = transaction.access
         limits = quota_store.limits_of(transaction, access.preferred_project, access.name)
         quotas = QuotaInfo.of(quota_store.with_used(transaction, limits))
