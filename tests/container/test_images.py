@@ -11,7 +11,7 @@ import pytest
 
 from ipulse.spec import parse_spec
 from ipulse.spec.data.recordings import Recording
-from tests.container.images import examples
+from tests.container.images import emulator, examples
 from tests.container.images.__main__ import PROGRAMS, main
 from tests.container.images.examples import EXAMPLES
 
@@ -23,6 +23,15 @@ def test_examples_have_the_checkouts_bits_in_images_that_were_just_built() -> No
     if missing or os.geteuid() != 0:
         pytest.skip(f"needs root, and {', '.join(missing) or 'nothing else'} is missing")
     assert main([]) == 0
+
+
+@pytest.mark.verify
+@pytest.mark.timeout(3600)
+def test_the_emulators_image_checks_and_runs_poplar_code() -> None:
+    missing = [program for program in emulator.PROGRAMS if shutil.which(program) is None]
+    if missing or os.geteuid() != 0:
+        pytest.skip(f"needs root, and {', '.join(missing) or 'nothing else'} is missing")
+    assert emulator.main() == 0
 
 
 def test_every_example_is_put_through_or_excluded(tmp_path: Path) -> None:

@@ -67,18 +67,23 @@ class Buildah:
         shutil.rmtree(base)
 
     def build(self, name: str) -> None:
-        """Build the image of a Dockerfile."""
-        say(f"build docker/{name}.Dockerfile")
-        begin = time.monotonic()
+        """Build the image of a Dockerfile of docker/."""
         # The stage with the packages has a name, too: without one its layers would be removed.
-        for stage in ("-packages", ""):
-            arguments = ["bud", "--layers", "--isolation", "chroot", "--format", "docker"]
-            arguments += ["--build-arg", "BASE=localhost/ipulse-base"]
-            arguments += ["--target", "packages"] if stage else []
-            arguments += ["-f", f"docker/{name}.Dockerfile", "-t", f"ipulse-{name}{stage}", "."]
-            self._logged(f"{name}{stage}", *self.command, *arguments)
-        print(f"built in {time.monotonic() - begin:.0f} s")
+        for stage in ("packages", ""):
+            self.build_stage(name, f"docker/{name}.Dockerfile", stage)
         print(self("images", f"ipulse-{name}"))
+
+    def build_stage(self, name: str, dockerfile: str, stage: str = "") -> None:
+        """Build a stage of a Dockerfile, or its last one, as `ipulse-NAME[-STAGE]`."""
+        tag = "-".join(["ipulse", name, *([stage] if stage else [])])
+        say(f"build {dockerfile} {stage}".strip())
+        begin = time.monotonic()
+        arguments = ["bud", "--layers", "--isolation", "chroot", "--format", "docker"]
+        arguments += ["--build-arg", "BASE=localhost/ipulse-base"]
+        arguments += ["--target", stage] if stage else []
+        arguments += ["-f", dockerfile, "-t", tag, "."]
+        self._logged(tag, *self.command, *arguments)
+        print(f"built in {time.monotonic() - begin:.0f} s")
 
     def remove_old(self) -> None:
         """Remove images, with their layers, that a newer build has replaced."""
