@@ -7,6 +7,7 @@
     python -m benchmarks.emulator questions         tables of docs/explanation/ipu_*.md
     python -m benchmarks.emulator questions step    one program's table
     python -m benchmarks.emulator published         cycles beside published figures of IPUs
+    python -m benchmarks.emulator memory            predicted memory of tiles beside the compiler's
     python -m benchmarks.emulator scaling           how compilation grows with the graph
     python -m benchmarks.emulator connections       seconds of a runner's phases by connection
 
@@ -26,6 +27,7 @@ COMMANDS = {
     "speed": "op_speed",
     "questions": "questions",
     "published": "published",
+    "memory": "tile_memory",
     "scaling": "scaling",
     "connections": "connections",
 }

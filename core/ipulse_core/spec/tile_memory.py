@@ -2,13 +2,14 @@
 
 The neurons of a layer, and the spikes of a sample, are on the tiles where the Poplar op puts them
 (ops/ipulse_ops/lif/poplar/layout/tile_plan.cc); tests/ipulse/spec/tiles/test_tile_memory.py
-compares both. A typical figure stands for the rest of a tile, such as code.
+compares both. Typical figures stand for the rest of a tile, such as code.
 """
 
 from __future__ import annotations
 
 import math
-from typing import Dict, NamedTuple, Tuple
+from collections import defaultdict
+from typing import DefaultDict, Dict, NamedTuple, Tuple
 
 from ipulse_core.spec.tile_placement import (
     TileLayer,
@@ -22,8 +23,15 @@ from ipulse_core.spec.tile_placement import (
 
 TILE_BYTES = 638_976  # of an IPU of the second generation
 _WORD = 4  # bytes
-_OTHER_BYTES = 26_000  # stacks, code and exchange code of a tile
-_TRAINING_BYTES = 35_000  # the same with loss and optimizer
+_STACK_BYTES = 12_800  # of six workers and the supervisor
+_CONTROL_BYTES = 640  # the program of a tile without its layers
+_CONTROL_OF_LAYER = {False: 230, True: 850}  # by whether steps are computed again
+_UPDATE_BYTES = 9_000  # code of loss and optimizer
+_OTHER_BYTES = 3_000  # constants, exchange code and descriptions of vertices
+# Code of the vertices on a tile, by what is on it.
+_CODE_OF_READOUT, _CODE_OF_NEURONS, _CODE_OF_LIMIT = 8_100, 9_600, 400
+_CODE_OF_INPUT, _CODE_OF_SPIKES = 1_500, 6_900
+_CODE_OF_SPLIT = 4_000  # for spikes of a layer that is on several IPUs
 _STATES = 8  # tensors of a layer's neurons and samples that live at the same time
 _SAMPLES_PER_WORD = 24  # resets of a neuron
 _RECOMPUTED_SLOTS = 1.4  # words of a slot: ids of all steps, and the rest of one segment
@@ -33,6 +41,35 @@ _LOSS_WORDS = {"last_membrane_cross_entropy": 1.2, "step_cross_entropy": 2.5}
 _LOSS_ROWS = 4  # values of a loss with equations that each class has, and that each step has
 
 _Tile = Tuple[int, int]  # IPU, tile
+
+
+class _Contents:
+    """What a tile has."""
+
+    def __init__(self) -> None:
+        self.bytes = 0.0  # of tensors
+        self.code: Dict[str, int] = {}  # bytes of vertices by what they are for
+
+    def add_part(self, layer: TileLayer, size: int) -> None:
+        """Add neurons of a layer."""
+        self.bytes += size
+        code = _CODE_OF_NEURONS if layer.slots else _CODE_OF_READOUT
+        self.code["neurons"] = max(code, self.code.get("neurons", 0))
+        if 0 < layer.slots < layer.neurons:
+            self.code["limit"] = _CODE_OF_LIMIT
+
+    def add_samples(self, source: int, size: int, is_split: bool) -> None:
+        """Add spikes of a source: 0 is the input."""
+        self.bytes += size
+        if source == 0:
+            self.code["input"] = _CODE_OF_INPUT
+        else:
+            self.code["spikes"] = _CODE_OF_SPIKES + (_CODE_OF_SPLIT if is_split else 0)
+
+    @property
+    def all_bytes(self) -> float:
+        """Tensors and vertices."""
+        return self.bytes + sum(self.code.values())
 
 
 class MemoryPrediction(NamedTuple):
@@ -48,27 +85,30 @@ def predict(network: TileNetwork) -> MemoryPrediction:
 
     Raises ValueError if an IPU has fewer tiles than layers.
     """
-    used: Dict[_Tile, float] = {}
+    used: DefaultDict[_Tile, _Contents] = defaultdict(_Contents)
     for part in place_neurons(network):
-        place = (part.ipu, part.tile)
-        used[place] = used.get(place, 0) + _bytes_of_part(network, part)
+        size = _bytes_of_part(network, part)
+        used[part.ipu, part.tile].add_part(network.layers[part.layer], size)
     per_sample = [_bytes_of_input(network)]
     per_sample += [_bytes_of_sample(network, layer) for layer in network.layers if layer.slots]
     homes = [0] + [ipu for layer, ipu in zip(network.layers, ipu_of_layers(network)) if layer.slots]
     round_of_tiles = max(1, network.tiles_per_ipu - 1)
+    is_split = network.splits_neurons and network.ipus > 1
     for source, (each, ipu) in enumerate(zip(per_sample, homes)):
         for sample in range(min(network.batch, round_of_tiles)):
-            place = (ipu, sample_tile(network, source, sample))
             samples = divide_up(network.batch - sample, round_of_tiles)  # that are on this tile
-            used[place] = used.get(place, 0) + samples * each
+            place = (ipu, sample_tile(network, source, sample))
+            used[place].add_samples(source, samples * each, is_split)
     if network.has_own_loss:  # its samples are spread over all tiles
         tiles = network.ipus * network.tiles_per_ipu
         for sample in range(network.batch):
             place = divmod(sample * tiles // network.batch, network.tiles_per_ipu)
-            used[place] = used.get(place, 0) + _bytes_of_loss(network)
-    shared = _bytes_of_gradients(network) / (network.ipus * network.tiles_per_ipu)
-    fullest = max(used.values()) + shared
-    fullest += _TRAINING_BYTES if network.updates else _OTHER_BYTES
+            used[place].bytes += _bytes_of_loss(network)
+    fullest = max(contents.all_bytes for contents in used.values())
+    fullest += _bytes_of_gradients(network) / (network.ipus * network.tiles_per_ipu)
+    fullest += _STACK_BYTES + _CONTROL_BYTES + _OTHER_BYTES
+    fullest += _CONTROL_OF_LAYER[network.recomputes] * len(network.layers)
+    fullest += _UPDATE_BYTES if network.updates else 0
     return MemoryPrediction(int(fullest), len(used), _least(network))
 
 

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-import random
-
 import pytest
 
+from benchmarks.emulator.tile_memory import (
+    NEAR,
+    NETWORKS,
+    compare,
+    compile_memory,
+    draw,
+    summary,
+)
 from ipulse.spec import ExperimentSpec, parse_spec
 from ipulse.spec.tile_fit import FACTOR, DoesNotFit, check_fit, tile_fit
-from ipulse_core.spec.tile_memory import TILE_BYTES, predict
+from ipulse_core.spec.tile_memory import predict
 from ipulse_core.spec.tile_placement import TileLayer, TileNetwork, place_neurons, sample_tile
 from ipulse_ops.lif.network import LIF, LeakyReadout, Network
 from ipulse_ops.lif.placement import Placement
@@ -20,54 +26,9 @@ from poplar_emulator.custom_op import CustomOpError
 from tests.losses import margin
 
 
-def network_of(draw: random.Random) -> tuple[Network, Placement, TileNetwork]:
-    inputs, ipus = draw.choice([32, 64, 200, 2312]), draw.choice([1, 1, 2])
-    layers = []
-    for _ in range(draw.choice([1, 2, 3])):
-        neurons = draw.choice([2, 17, 64, 128, 300])
-        capacity = draw.choice([None, max(1, neurons // 4)])
-        layers.append(LIF(neurons, capacity=capacity, recurrent=draw.random() < 0.3))
-    readout = draw.choice([2, 10, 35])
-    mapping = draw.choice(["capacity", "neurons", "linear"])
-    placement = Placement(mapping, ipus, draw.choice(["layers", "neurons"]) if ipus > 1 else None)
-    described = TileNetwork(
-        inputs=inputs,
-        input_slots=min(inputs, draw.choice([8, 32, 64])),
-        layers=[
-            *(TileLayer(layer.neurons, layer.slots, layer.recurrent) for layer in layers),
-            TileLayer(readout, 0),
-        ],
-        steps=draw.choice([5, 20, 50]),
-        batch=draw.choice([1, 8, 16]),
-        mapping=mapping,
-        ipus=ipus,
-        tiles_per_ipu=draw.choice([16, 64, 1472]),
-        splits_neurons=placement.split == "neurons",
-    )
-    return Network(inputs, tuple(layers), LeakyReadout(readout)), placement, described
-
-
-def compiled_bytes(network: Network, placement: Placement, described: TileNetwork) -> int | None:
-    """Returns the bytes of the fullest tile; None if it has too few."""
-    shape = (described.steps, described.batch, described.input_slots)
-    tiles_per_ipu = described.tiles_per_ipu
-    wanted = Wanted()
-    if described.recomputes:
-        between = steps_between_checkpoints(network, *shape[:2], wanted, placement)
-        wanted = Wanted(recompute=between)
-    try:
-        with PoplarLIF(network, *shape, placement, wanted, tiles_per_ipu) as op:
-            tiles = op.op.profile()["compilation"]["tiles"]
-    except CustomOpError as error:
-        if "Out of memory" not in str(error):
-            raise
-        return None
-    return max(tile["memory"]["total"]["includingGaps"] for tile in tiles)
-
-
 def test_neurons_are_on_the_tiles_of_the_op() -> None:
     for seed in range(400):
-        network, placement, described = network_of(random.Random(seed))
+        network, placement, described = draw(seed)
         shape = (described.batch, described.input_slots)
         plan = tile_plan(network, *shape, placement, described.tiles_per_ipu)
         parts = place_neurons(described)
@@ -101,15 +62,21 @@ def test_spikes_are_on_the_tiles_of_the_op() -> None:
 @pytest.mark.parametrize("recomputes", [False, True])
 @pytest.mark.parametrize("seed", range(6))
 def test_the_prediction_is_within_its_factor(seed: int, recomputes: bool) -> None:
-    network, placement, described = network_of(random.Random(seed))
-    described = described._replace(recomputes=recomputes)
+    drawn = draw(seed)
+    described = drawn.described._replace(recomputes=recomputes)
     predicted = predict(described)
-    found = compiled_bytes(network, placement, described)
-    if found is None:
-        assert predicted.fullest_bytes > TILE_BYTES / FACTOR, f"seed {seed}"
-        return
+    found = compile_memory(drawn._replace(described=described)).total
     assert found / FACTOR < predicted.fullest_bytes < found * FACTOR, f"seed {seed}"
     assert predicted.least_bytes < found, f"seed {seed}"
+
+
+@pytest.mark.verify
+def test_most_predictions_are_within_a_tenth() -> None:
+    """The figures of docs/guides/devices.md."""
+    rows = [compare(seed, recomputes=seed % 2 == 1) for seed in range(NETWORKS)]
+    off = sorted(max(row["ratio"], 1 / row["ratio"]) for row in rows)
+    assert sum(factor <= NEAR for factor in off) >= 0.6 * NETWORKS, summary([*off])
+    assert off[-1] < 1.4, summary([*off])
 
 
 def spec_of(
@@ -226,7 +193,7 @@ def test_nothing_is_predicted_for_custom_ops() -> None:
 
 @pytest.mark.parametrize("seed", range(4))
 def test_a_large_batch_is_the_sum_of_its_samples(seed: int) -> None:
-    described = network_of(random.Random(seed))[2]._replace(tiles_per_ipu=16, mapping="neurons")
+    described = draw(seed).described._replace(tiles_per_ipu=16, mapping="neurons")
     whole = 24 * (described.tiles_per_ipu - 1)  # all tiles, and all bits of a word of resets
 
     def fullest(batches: int) -> int:
