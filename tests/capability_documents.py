@@ -116,6 +116,9 @@ def document_of(feature: str, kind_name: str, device: str, *more: str) -> Docume
         settings.update(_OF_DEVICE.get(name, {}))
         if name == "nir":
             export = {"nir": [{"target": "generic", "on_loss": "warn"}]}
+    data = _data(kind.connections)
+    if "counts" in asked:
+        data["input"] = "counts"
     hidden = [dense, dense] if kind.is_readout else [layer, dense]
     if "residual" in asked and kind.connections.startswith("conv"):
         layer["padding"] = "same"  # as many filters and sites as the layers before it
@@ -133,7 +136,7 @@ def document_of(feature: str, kind_name: str, device: str, *more: str) -> Docume
         training["loss"] = cross_entropy("spike_count")
     return {
         "version": 1,
-        "data": _data(kind.connections),
+        "data": data,
         "network": {"layers": hidden, **network},
         "training": training,
         "device": settings,

@@ -9,6 +9,7 @@ MAX_KEPT_TEXT_BYTES = 256 * 1024  # of a spec's text as submitted
 MAX_TEXT = 512  # characters of a text, where its field sets no other limit
 MAX_KEY = 64  # characters of a key in a map
 MAX_CHANNELS = 65_536  # of any input: ids have 16 bits
+MOST_COUNTED = 2**16 - 1  # events of a sample, step and channel that `data.input: counts` counts
 MAX_STEPS = 10_000  # of a sample, and so of a delay
 MAX_TAGS = 16  # of a job
 MAX_NOTES = 16_384  # characters of a job's notes

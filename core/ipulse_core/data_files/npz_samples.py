@@ -13,6 +13,7 @@ from ipulse_core.data_files.errors import DataInvalid
 from ipulse_core.data_files.npz_file import NpyHeader, NpzFile, UnknownArrays, opened_npz
 from ipulse_core.data_files.npz_names import renaming_advice
 from ipulse_core.data_files.sample_file import EventBlock, SampleFile
+from ipulse_core.limits import MOST_COUNTED
 
 # The formats of samples: names of the arrays and their numbers of axes.
 FORMS: Dict[Tuple[str, ...], Tuple[int, ...]] = {
@@ -25,6 +26,7 @@ BESIDES = {"labels", "targets", "test"}  # what a file may have with the arrays 
 KNOWN = {*BESIDES, *(name for names in FORMS for name in names)}
 BYTES_AT_ONCE = 2**24
 EVENTS_AT_ONCE = 2**20
+EVENTS_IN_SPIKES = 2**26  # of the samples that are read at once
 
 
 @contextmanager
@@ -162,11 +164,51 @@ def _values(path: Path, file: NpzFile, channels: int) -> Iterator[np.ndarray]:
 def _spikes(path: Path, file: NpzFile) -> Iterator[EventBlock]:
     first = 0
     for rows in file.rows("spikes", _at_once(file.headers["spikes"])):
-        if not ((rows == 0) | (rows == 1)).all():
-            raise DataInvalid(f"{path}: spikes must be 0 or 1, true or false")
-        sample, step, channel = np.nonzero(rows)
+        # Whether a job counts them is in its spec: those that it does not count, it refuses.
+        sample, step, channel = events_in(path, first, rows, counts=True)
         yield EventBlock(first + sample, step, channel)
         first += len(rows)
+
+
+def events_in(
+    path: Path, first: int, spikes: np.ndarray, counts: bool
+) -> Tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return sample, step and channel of the events in spikes `[samples, steps, channels]`.
+
+    Args:
+        path: of the file, for messages.
+        first: the number of the first of these samples.
+        spikes: of any type.
+        counts: True if a number of events may be in a place, False for one at most.
+
+    Raises:
+        DataInvalid: a value is no such number, or the events are too many to be read at once.
+    """
+    if spikes.dtype.kind not in "biuf":
+        raise DataInvalid(f"{path}: spikes must be numbers or booleans; they are {spikes.dtype}")
+    sample, step, channel = np.nonzero(spikes)
+    values = spikes[sample, step, channel]
+    if not counts:
+        if not (values == 1).all():
+            raise DataInvalid(
+                f"{path}: spikes must be 0 or 1, true or false; for numbers of events set "
+                "data.input to counts"
+            )
+        return sample, step, channel
+    is_count = (values >= 1) & (values <= MOST_COUNTED) & (values == np.floor(values))
+    for at in np.flatnonzero(~is_count)[:1]:
+        raise DataInvalid(
+            f"{path}: spikes of sample {first + sample[at]:,}, step {step[at]:,} and channel "
+            f"{channel[at]:,} are {values[at]}; they must be whole numbers from 0 to "
+            f"{MOST_COUNTED:,}"
+        )
+    if values.sum(dtype=np.int64) > EVENTS_IN_SPIKES:
+        raise DataInvalid(
+            f"{path}: samples {first:,} to {first + len(spikes) - 1:,} have more than "
+            f"{EVENTS_IN_SPIKES:,} events: store fewer events"
+        )
+    times = values.astype(np.int64)
+    return np.repeat(sample, times), np.repeat(step, times), np.repeat(channel, times)
 
 
 def require_matching(

@@ -29,6 +29,7 @@ from ipulse_core.spec.start_weights import constant_of
 
 SET = object()  # any value but the neutral one
 LAYER, NETWORK, TRAINING, DEVICE, EXPORT = "layer", "network", "training", "device", "export"
+DATA = "data"
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,8 @@ class Feature:
     """A feature of a network, a training or a device.
 
     name: key in the capability table.
-    place: the part of a spec that asks for it: "layer", "network", "training", "device", "export".
+    place: the part of a spec that asks for it: "layer", "network", "training", "device", "export"
+        or "data".
     field: path of its field in that part, dotted.
     sentence: what it is, for people.
     value: the value of the field that asks for it; SET: any but the neutral one.
@@ -159,13 +161,14 @@ _DEVICE_FEATURES = (
     Feature("device_training", DEVICE, "training", "Loss and update on the device", "device"),
     Feature("precompile", DEVICE, "connection_type", "Compiled for later", "PRE_COMPILE"),
 )
+_DATA_FEATURES = (Feature("counts", DATA, "input", "Input of event counts", "counts"),)
 _EXPORT_FEATURES = (Feature("nir", EXPORT, "nir", "Export to NIR"),)
 
 FEATURES: Mapping[str, Feature] = {
     feature.name: feature
     for feature in (
         *(*_LAYER_FEATURES, *_NETWORK_FEATURES, *_TRAINING_FEATURES),
-        *(*_DEVICE_FEATURES, *_EXPORT_FEATURES),
+        *(*_DEVICE_FEATURES, *_DATA_FEATURES, *_EXPORT_FEATURES),
     )
 }
 # Losses by feature; those of spikes and of equations are looked up by what they read.
@@ -267,6 +270,8 @@ def _value(part: Any, path: str) -> Any:
 
 def _in_spec(spec: Any) -> Iterator[Tuple[str, Use]]:
     training, device = spec.training, spec.device
+    if field_of(spec.data, "input") == "counts":
+        yield "counts", Use("/data/input", "counts")
     if training.truncate_steps is not None:
         yield "truncation", Use("/training/truncate_steps", training.truncate_steps)
     if any(value is not None for value in vars(training.gradient_clipping).values()):

@@ -38,6 +38,7 @@ _OTHERS: Dict[str, Any] = {
     # Data sets.
     "classes": 0,
     "dataset": None,
+    "input": "spikes",
     "encoding": None,
     "judged_on": "test",
     "name": "",

@@ -1,11 +1,11 @@
 """Fields of data sets in files."""
 
-from typing import Annotated
+from typing import Annotated, Any, Literal
 
 from ipulse.models import Field, ListOf
 from ipulse.spec.fields import Seed, TestFraction
 from ipulse_core.data_sets import NAME_PATTERN
-from ipulse_core.limits import MAX_CHANNELS, MAX_STEPS
+from ipulse_core.limits import MAX_CHANNELS, MAX_STEPS, MOST_COUNTED
 
 _NAME = NAME_PATTERN[1:-1]
 OPTIONAL_NAME = rf"^({_NAME})?$"
@@ -77,6 +77,13 @@ Capacity = Annotated[
         "rest is dropped and counted. Null: as many as the busiest step has.",
     ),
 ]
+InputKind = Literal["spikes", "counts"]
+INPUT: Any = Field(
+    default="spikes",
+    exclude_if=lambda value: bool(value == "spikes"),  # earlier agents know no other
+    description="spikes: the events of a channel in one step are one spike. counts: each of them "
+    f"is a spike of its own, up to {MOST_COUNTED:,} of a channel in one step.",
+)
 Shape = Annotated[
     ListOf[Annotated[int, Field(ge=1, le=MAX_CHANNELS)]] | None,
     Field(

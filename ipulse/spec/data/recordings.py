@@ -16,9 +16,11 @@ from ipulse_core.spec.kind_fields import field_of
 
 from .encoding import Encoding
 from .file_fields import (
+    INPUT,
     Capacity,
     DataName,
     DatasetReference,
+    InputKind,
     OptionalName,
     OwnChannels,
     OwnClasses,
@@ -50,6 +52,7 @@ class NpzData(StrictModel):
     encoding: Annotated[Encoding, ByKind()] | None = Field(
         default=None, description="How values become spikes; null if the file contains spikes."
     )
+    input: InputKind = INPUT
     capacity: Capacity = None
     test_fraction: OwnTestFraction = 0.2
     validation: ValidationFraction = 0.0
@@ -58,6 +61,9 @@ class NpzData(StrictModel):
     def problems(self) -> Iterator[Problem]:
         """Yields a problem if the data are not named, or the encoding makes too many channels."""
         yield from _naming_problems(self)
+        if self.encoding is not None and self.input == "counts":
+            detail = "an encoding makes spikes of values: remove encoding, or choose spikes"
+            yield Problem("/input", "inconsistent", detail)
         channels = input_channels(self)
         if channels > MAX_CHANNELS:
             detail = f"with this encoding {channels:,} inputs; at most {MAX_CHANNELS:,} are allowed"
@@ -74,6 +80,7 @@ class EventsData(StrictModel):
     kind: Literal["events"] = Field(default="events", description="Data set.")
     shape: Shape = None
     step_ms: StepMs = 1.0
+    input: InputKind = INPUT
     capacity: Capacity = None
     test_fraction: OwnTestFraction = 0.2
     validation: ValidationFraction = 0.0
@@ -123,6 +130,7 @@ class Recording(StrictModel):
         description="Time steps of one sample; later spikes are dropped and counted.",
     )
     step_ms: StepMs = 10.0
+    input: InputKind = INPUT
     capacity: Capacity = None
     samples: int | None = Field(
         default=None,

@@ -162,6 +162,8 @@ def _fit_data(data: Any) -> Any:
     encoding = getattr(data, "encoding", None)
     if encoding is not None and data.steps <= earliest_step(encoding, data.step_ms):
         data = replace(data, encoding=LinearLatency())
+    if getattr(data, "encoding", None) is not None:
+        data = replace(data, input="spikes")
     if isinstance(data, DelayedRecallData):
         return replace(data, cue_steps=1, steps=max(2, data.steps))
     if isinstance(data, EventsData):

@@ -7,6 +7,7 @@ import pytest
 
 from ipulse_ops.reference.spikes import dense_to_sparse
 from ipulse_worker.runner.data.binning import PLACES_AT_ONCE, Binning
+from ipulse_worker.runner.data.dataset import DataInvalid
 from ipulse_worker.runner.randomness import Purpose, stream
 
 SEED = 20251
@@ -104,6 +105,33 @@ class TestCounts:
             "2 input spikes from 5 events, 1 repeated in a step and channel, 1 outside the time "
             "steps, 1 over the input's capacity"
         )
+
+
+class TestEventCounts:
+    def test_each_event_of_a_step_and_channel_is_a_spike(self) -> None:
+        sample, step, channel = events_of(4000, samples=9, steps=6, channels=20)
+        binning = Binning(steps=6, channels=20, counts_events=True)
+        binning.add(sample, step, channel, samples=9)
+        inside = (step >= 0) & (step < 6)
+        ids, filled = binning.trains().batch(np.arange(9))
+        found = np.zeros((9, 6, 20), np.int64)
+        at, number, slot = np.nonzero(np.arange(ids.shape[2]) < filled[:, :, None])
+        np.add.at(found, (number, at, ids[at, number, slot]), 1)
+        expected = np.zeros_like(found)
+        np.add.at(expected, (sample[inside], step[inside], channel[inside]), 1)
+        assert expected.max() > 5
+        np.testing.assert_array_equal(found, expected)
+        assert (binning.counts.kept, binning.counts.repeated) == (inside.sum(), 0)
+
+    def test_more_than_sixteen_bits_are_refused_with_their_place(self) -> None:
+        binning = Binning(steps=3, channels=4, counts_events=True)
+        none = np.zeros(0, np.int64)
+        binning.add(none, none, none, samples=5)
+        places = [np.full(65_536, number) for number in (1, 2, 3)]
+        with pytest.raises(DataInvalid, match="sample 6 has 65,536 events in channel 3 at step 2"):
+            binning.add(*places, samples=2)
+        binning.add(*(place[1:] for place in places), samples=2)
+        assert binning.trains().slots == 65_535
 
 
 class TestCapacity:

@@ -10,11 +10,13 @@ import pytest
 from ipulse_core.data_files.directory import DataDirectory
 from ipulse_core.spec.derived_values import channels_per_value
 from ipulse_worker.runner.data import Dataset, npz
+from ipulse_worker.runner.data.dataset import DataInvalid
 from ipulse_worker.runner.data.encoding import encode
 from tests.worker.runner.specs import LinearLatency, NpzData, PopulationCode, RateCode
 
 SEED = 77
 DATA = NpzData(name="mine", channels=6, classes=3, steps=5)
+COUNTED = NpzData(name="mine", channels=6, classes=3, steps=5, input="counts")
 
 
 def dense_spikes() -> np.ndarray:
@@ -28,6 +30,24 @@ def loaded(folder: Path, data: NpzData = DATA, **arrays: Any) -> Dataset:
     if arrays:
         np.savez_compressed(str(folder / "mine.npz"), **arrays)
     return npz.load(data, DataDirectory(folder), lambda done, samples: None)
+
+
+@pytest.mark.parametrize(
+    ("value", "place"), [(0.5, "0.5"), (-1, "-1"), (70_000, "70000"), (np.nan, "nan")]
+)
+def test_counts_are_whole_numbers_of_sixteen_bits(tmp_path: Path, value: float, place: str) -> None:
+    spikes = dense_spikes().astype(np.float64)
+    spikes[4, 3, 2] = value
+    wrong = f"spikes of sample 4, step 3 and channel 2 are {place}"
+    with pytest.raises(DataInvalid, match=wrong):
+        loaded(tmp_path, COUNTED, spikes=spikes, labels=LABELS)
+
+
+def test_counts_are_read_from_spikes_only_where_the_spec_asks(tmp_path: Path) -> None:
+    spikes = 3 * dense_spikes().astype(np.uint8)
+    assert loaded(tmp_path, COUNTED, spikes=spikes, labels=LABELS).events.kept == spikes.sum()
+    with pytest.raises(DataInvalid, match=r"set data\.input to counts"):
+        loaded(tmp_path)
 
 
 def as_dense(dataset: Dataset) -> np.ndarray:

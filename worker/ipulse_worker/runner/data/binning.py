@@ -1,16 +1,22 @@
-"""Bins events to spike trains, removes repetitions and limits spikes to the capacity."""
+"""Bins events to spike trains, merges or counts repetitions, and limits spikes to the capacity."""
 
 from __future__ import annotations
 
-from typing import List, Optional, Tuple
+from typing import TYPE_CHECKING, List, Optional, Tuple
 
 import numpy as np
 
+from ipulse_core.limits import MOST_COUNTED
+from ipulse_core.spec.derived_values import input_channels
+from ipulse_core.spec.kind_fields import field_of
 from ipulse_worker.runner.data.dataset import DataInvalid
 from ipulse_worker.runner.data.event_counts import EventCounts
 from ipulse_worker.runner.data.spike_trains import SpikeTrains, index_type
 from ipulse_worker.runner.data.time_steps import step_of
 from ipulse_worker.runner.randomness import Purpose, stream
+
+if TYPE_CHECKING:
+    from ipulse.spec import Data
 
 MAX_KEY = 2**62  # greatest integer that combines sample, step and channel
 PRIORITY_BITS = 53  # of a random number in [0, 1)
@@ -22,7 +28,8 @@ class Binning:
 
     `capacity` is the greatest number of spikes of a sample in one step; None means no limit. If
     there are more, a random choice by the seed and the sample's number is kept. `step_ms` is the
-    duration of a step.
+    duration of a step. `counts_events` keeps an event of a sample, step and channel that has one
+    already: it is one more spike in this step.
     """
 
     def __init__(
@@ -32,12 +39,14 @@ class Binning:
         capacity: Optional[int] = None,
         seed: int = 0,
         step_ms: float = 1.0,
+        counts_events: bool = False,
     ) -> None:
         self.steps = steps
         self.channels = channels
         self.capacity = capacity
         self.seed = seed
         self.step_ms = step_ms
+        self.counts_events = counts_events
         self.counts = EventCounts()
         self.samples = 0
         self._counts: List[np.ndarray] = []  # [samples, steps] of each chunk
@@ -56,6 +65,7 @@ class Binning:
 
         Raises:
             ValueError: a sample or a channel is out of range.
+            DataInvalid: more than MOST_COUNTED events of a sample, step and channel are counted.
         """
         _check("sample", sample, samples)
         _check("channel", channel, self.channels)
@@ -68,11 +78,16 @@ class Binning:
         keys = place * self.channels + channel[on_time].astype(kind)
         # `numpy.unique` is much slower in some versions.
         keys.sort()
-        keys = keys[_runs(keys)[0]]
+        begins, repetitions = _runs(keys)
+        if self.counts_events:
+            self._check_counts(keys[begins], repetitions)
+        else:
+            keys = keys[begins]
         kept = self._within_capacity(keys)
         place = kept // self.channels
         first, sizes = _runs(place)
-        counts = np.zeros(samples * self.steps, index_type(self.channels + 1))
+        most = int(sizes.max(initial=self.channels))
+        counts = np.zeros(samples * self.steps, index_type(most + 1))
         counts[place[first]] = sizes
         self._counts.append(counts.reshape(samples, self.steps))
         self._channels.append((kept - place * self.channels).astype(index_type(self.channels)))
@@ -118,6 +133,17 @@ class Binning:
             ),
         )
 
+    def _check_counts(self, keys: np.ndarray, counts: np.ndarray) -> None:
+        """Refuse counts that are too large, with the first place that has one."""
+        for at in np.flatnonzero(counts > MOST_COUNTED)[:1]:
+            place, channel = divmod(int(keys[at]), self.channels)
+            sample, step = divmod(place, self.steps)
+            raise DataInvalid(
+                f"sample {self.samples + sample:,} has {counts[at]:,} events in channel "
+                f"{channel:,} at step {step:,}, and data.input counts has at most "
+                f"{MOST_COUNTED:,}: choose a shorter data.step_ms"
+            )
+
     def _within_capacity(self, keys: np.ndarray) -> np.ndarray:
         """Return the sorted keys that are within the capacity."""
         if self.capacity is None:
@@ -148,6 +174,18 @@ class Binning:
             last = np.sort(ranked)[begins + self.capacity - 1]
             fits[spikes] = ranked <= last[group]
         return keys[fits]
+
+
+def binning_of(data: Data, seed: int) -> Binning:
+    """Returns an empty binning for a data set in files; the seed draws the spikes that are kept."""
+    return Binning(
+        data.steps,
+        input_channels(data),
+        field_of(data, "capacity"),
+        seed,
+        data.step_ms,
+        counts_events=field_of(data, "input") == "counts",
+    )
 
 
 def _check(name: str, values: np.ndarray, end: int) -> None:

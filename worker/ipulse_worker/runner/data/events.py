@@ -11,8 +11,7 @@ from ipulse_core.data_files.csv.samples import opened_csv_samples
 from ipulse_core.data_files.directory import DataDirectory
 from ipulse_core.data_files.hdf5_samples import opened_hdf5_samples
 from ipulse_core.data_files.sample_file import SampleFile
-from ipulse_core.spec.derived_values import input_channels
-from ipulse_worker.runner.data.binning import Binning
+from ipulse_worker.runner.data.binning import binning_of
 from ipulse_worker.runner.data.dataset import DataInvalid, Dataset, LoadProgress, divided, hold_out
 from ipulse_worker.runner.data.uploaded import file_name
 
@@ -46,9 +45,7 @@ def _read(file: SampleFile, path: Path, data: EventsData, progress: LoadProgress
             f"{path}: sample {wrong[0]:,} has the label {file.labels[wrong[0]]}; data.classes "
             f"allows 0 to {data.classes - 1}"
         )
-    binning = Binning(
-        data.steps, input_channels(data), data.capacity, data.split_seed, data.step_ms
-    )
+    binning = binning_of(data, data.split_seed)
     samples = len(file.labels)
     # Blocks of HDF5 are of samples in order, and CSV is one block in any order.
     for block in file.blocks:

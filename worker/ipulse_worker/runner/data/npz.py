@@ -13,13 +13,13 @@ from ipulse_core.data_files.npz_samples import (
     BESIDES,
     FORMS,
     KNOWN,
+    events_in,
     read_targets,
     require_matching,
     spikes_in,
 )
-from ipulse_core.spec.derived_values import input_channels
 from ipulse_core.spec.kind_fields import field_of
-from ipulse_worker.runner.data.binning import Binning
+from ipulse_worker.runner.data.binning import Binning, binning_of
 from ipulse_worker.runner.data.dataset import DataInvalid, Dataset, LoadProgress, divided, hold_out
 from ipulse_worker.runner.data.encoding import encode
 from ipulse_worker.runner.data.spike_trains import index_type
@@ -45,9 +45,7 @@ def load(data: NpzData, directory: DataDirectory, progress: LoadProgress) -> Dat
         targets = read_targets(path, file) if field_of(data, "outputs") else None
         arrays = {name: file.array(name) for name in file.headers if name != "targets"}
     labels = _labels(path, arrays, data) if targets is None else np.zeros(len(targets), np.int32)
-    binning = Binning(
-        data.steps, input_channels(data), data.capacity, data.split_seed, data.step_ms
-    )
+    binning = binning_of(data, data.split_seed)
     images = _add(path, arrays, data, binning, len(labels), progress)
     test = arrays.get("test")
     if test is None:
@@ -136,9 +134,7 @@ def _add_spikes(
     _check_channels(path, "spikes", spikes.shape[2], data)
     for first in range(0, len(spikes), SAMPLES_AT_ONCE):
         chunk = spikes[first : first + SAMPLES_AT_ONCE]
-        if not ((chunk == 0) | (chunk == 1)).all():
-            raise DataInvalid(f"{path}: spikes must be 0 or 1, true or false")
-        binning.add(*np.nonzero(chunk), samples=len(chunk))
+        binning.add(*events_in(path, first, chunk, binning.counts_events), samples=len(chunk))
         progress(binning.samples, len(spikes))
 
 

@@ -15,8 +15,7 @@ from ipulse_core.data_files.event_cameras.gesture_files import (
     gestures_in,
     recorded_events,
 )
-from ipulse_core.spec.derived_values import input_channels
-from ipulse_worker.runner.data.binning import Binning
+from ipulse_worker.runner.data.binning import Binning, binning_of
 from ipulse_worker.runner.data.dataset import Dataset, LoadProgress, divided, subset
 from ipulse_worker.runner.data.uploaded import file_name
 
@@ -34,9 +33,7 @@ def load(data: DVSGestureData, directory: DataDirectory, progress: LoadProgress)
         for part in gestures_in(directory, file_name(data))
     ]
     gestures = [gesture for part in chosen for gesture in part]
-    binning = Binning(
-        data.steps, input_channels(data), data.capacity, data.subset_seed, data.step_ms
-    )
+    binning = binning_of(data, data.subset_seed)
     for path, of_path in by_file(gestures):
         if path.suffix == ".aedat":
             _add_recording(path, of_path, data, binning)

@@ -14,7 +14,7 @@ import numpy as np
 from ipulse_core.data_files.directory import DataDirectory
 from ipulse_core.data_files.spike_lists import PER_MS, SpikeLists, lists_in, opened, read_lists
 from ipulse_core.spec.derived_values import class_count, input_channels
-from ipulse_worker.runner.data.binning import Binning
+from ipulse_worker.runner.data.binning import Binning, binning_of
 from ipulse_worker.runner.data.dataset import (
     Dataset,
     LoadProgress,
@@ -45,9 +45,7 @@ def load(
         directory.file(file_name(data), f"{data.kind}_{part}.h5", hint=HINT)
         for part in ("train", held_out)
     ]
-    binning = Binning(
-        data.steps, input_channels(data), data.capacity, data.subset_seed, data.step_ms
-    )
+    binning = binning_of(data, data.subset_seed)
     samples = 0
     for path in paths:  # check both files before minutes are spent on reading the first
         with opened(path) as file:

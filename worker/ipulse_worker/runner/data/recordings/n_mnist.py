@@ -10,8 +10,7 @@ import numpy as np
 from ipulse_core.data_files.directory import DataDirectory
 from ipulse_core.data_files.event_cameras.n_mnist_files import events, listed
 from ipulse_core.data_sets import LAYOUTS
-from ipulse_core.spec.derived_values import input_channels
-from ipulse_worker.runner.data.binning import Binning
+from ipulse_worker.runner.data.binning import binning_of
 from ipulse_worker.runner.data.dataset import (
     Dataset,
     LoadProgress,
@@ -32,9 +31,7 @@ def load(data: NMNISTData, directory: DataDirectory, progress: LoadProgress) -> 
     Raises DataUnavailable where something is missing, DataInvalid where a file is damaged.
     """
     parts = [_listed(data, directory, part) for part in LAYOUTS["n_mnist"][0]]
-    binning = Binning(
-        data.steps, input_channels(data), data.capacity, data.subset_seed, data.step_ms
-    )
+    binning = binning_of(data, data.subset_seed)
     files = [entry for part in parts for entry in part]
     for first in range(0, len(files), FILES_AT_ONCE):
         chunk = [events(path) for path, _ in files[first : first + FILES_AT_ONCE]]
