@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Literal
 
-from sqlalchemy import ColumnElement, Select, func, select
+from sqlalchemy import ColumnElement, Select, func, select, true
 
 from ipulse_service.db.engine import Transaction
 from ipulse_service.db.tables import HIDDEN, attempts, job_metrics, job_settings, jobs
@@ -77,7 +77,7 @@ def suggest(transaction: Transaction, vocabulary: Vocabulary, query: str, at: in
     start = done.end() if done else operator.end()
     prefix = _begun(query[start:at]).lower()
     name = QueryText(named.group(), begin, len(named.group()))
-    values = _values(transaction, vocabulary, name)
+    values = _values(transaction, vocabulary, name, prefix)
     matching = (item for item in values if prefix in item.label.lower())
     return Suggestions(start, at, "value", list(islice(matching, MOST)))
 
@@ -109,14 +109,17 @@ def _names(transaction: Transaction, vocabulary: Vocabulary, words: str) -> list
 
 
 def _values(
-    transaction: Transaction, vocabulary: Vocabulary, name: QueryText
+    transaction: Transaction, vocabulary: Vocabulary, name: QueryText, typed: str
 ) -> Iterator[Suggestion]:
+    """Yields values by frequency, among them the most frequent ones that contain `typed`."""
     try:
         column = vocabulary.column(name)
     except InvalidQuery:
         return
     if isinstance(column, SettingColumn):
-        grouped = _counts(transaction, job_settings.c.value, job_settings.c.name_id == column.id)
+        of_setting = job_settings.c.name_id == column.id
+        has_typed = _contains(job_settings.c.value, _in_json(typed))
+        grouped = _counts(transaction, job_settings.c.value, of_setting, has_typed)
         for text, jobs_with_it in grouped:
             value = json.loads(text)
             written = quoted(value) if isinstance(value, str) else text
@@ -135,27 +138,32 @@ def _values(
                 text = f"{bound:.6g}"
                 yield Suggestion(text, text, None, f"the {about} {kind_of(column)}")
     elif isinstance(column, LabelColumn):
-        for (key, text), number in _labels(transaction).most_common():
+        for (key, text), number in _labels(transaction, typed).most_common():
             if key == column.key:
                 yield _value(text, number, column.name)
     elif isinstance(column, JobField):
-        yield from _field_values(transaction, column)
+        yield from _field_values(transaction, column, typed)
 
 
-def _field_values(transaction: Transaction, field: JobField) -> Iterator[Suggestion]:
+def _field_values(transaction: Transaction, field: JobField, typed: str) -> Iterator[Suggestion]:
     if field.kind == "tags":
         tags: Counter[str] = Counter()
-        for text, number in _counts(transaction, jobs.c.tags):
+        for text, number in _counts(
+            transaction, jobs.c.tags, _contains(jobs.c.tags, _in_json(typed))
+        ):
             for tag in json.loads(text):
                 tags[tag] += number
         yield from _suggestions(tags.most_common(), field)
     elif field.name == "sweep":
         is_sweep = jobs.c.group_name.startswith("swp_", autoescape=True)
-        yield from _suggestions(_counts(transaction, jobs.c.group_name, is_sweep), field)
+        has_typed = _contains(jobs.c.group_name, typed)
+        yield from _suggestions(_counts(transaction, jobs.c.group_name, is_sweep, has_typed), field)
     elif field.kind == "agent":
-        yield from _suggestions(_counts(transaction, attempts.c.agent), field)
+        has_typed = _contains(attempts.c.agent, typed)
+        yield from _suggestions(_counts(transaction, attempts.c.agent, has_typed), field)
     elif field.kind in _GROUPED and field.name != "notes":
-        grouped = _counts(transaction, field.expression(0))
+        value = field.expression(0)
+        grouped = _counts(transaction, value, _contains(value, typed))
         yield from _suggestions(((text, number) for text, number in grouped if text), field)
         present = {text for text, _ in grouped}
         if field.name == "state":
@@ -165,10 +173,11 @@ def _field_values(transaction: Transaction, field: JobField) -> Iterator[Suggest
             yield _value(text, None, "s, m, h, d or w")
 
 
-def _labels(transaction: Transaction) -> Counter[tuple[str, str]]:
+def _labels(transaction: Transaction, typed: str = "") -> Counter[tuple[str, str]]:
     """Returns how often labels with a value occur, among the most frequent sets of labels."""
     found: Counter[tuple[str, str]] = Counter()
-    for text, number in _counts(transaction, jobs.c.metadata):
+    has_typed = _contains(jobs.c.metadata, _in_json(typed))
+    for text, number in _counts(transaction, jobs.c.metadata, has_typed):
         for label in json.loads(text).items():
             found[label] += number
     return found
@@ -187,6 +196,17 @@ def _counts(
     query = _of_shown_jobs(transaction, select(value, number).where(*conditions).group_by(value))
     query = query.order_by(number.desc(), value).limit(10 * MOST)
     return [(text, count) for text, count in transaction.connection.execute(query)]
+
+
+def _in_json(text: str) -> str:
+    return json.dumps(text)[1:-1]
+
+
+def _contains(value: ColumnElement[Any], typed: str) -> ColumnElement[bool]:
+    """Returns whether a value may contain a text in lower case: SQLite knows the case of ASCII."""
+    if not typed.isascii():
+        return true()
+    return func.lower(value).contains(typed.lower(), autoescape=True)
 
 
 def _of_shown_jobs(

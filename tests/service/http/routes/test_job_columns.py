@@ -155,6 +155,27 @@ def test_values_of_a_job_that_is_being_deleted_are_not_suggested(service: InProc
         transaction.connection.execute(this.values(state="succeeded"))
 
 
+def test_a_rare_value_is_suggested_among_very_many(alone: InProcess) -> None:
+    """Each job has values of its own, so that more are as frequent as are looked at."""
+    for first in (0, 150):
+        numbers = range(first, first + 150)
+        made = [
+            {
+                "spec": {**SPEC, "name": f"Job {n:03}", "seed": n, "metadata": {"k": f"v{n:03}"}},
+                "tags": [f"tag-{n:03}"],
+            }
+            for n in numbers
+        ]
+        answer = alone.user.post("/v1/jobs:batch", json={"jobs": made})
+        assert answer.status_code == 202, answer.text
+    typed = {"tag:tag-29": "tag-299", "name:job": "", 'name:"job 29': '"Job 299"'}
+    for query, wanted in {**typed, "label.k:v29": "v299", "seed=299": "299"}.items():
+        answer = alone.user.get("/v1/jobs:suggest", params={"q": query}).json()
+        found = [item["text"] for item in answer["items"]]
+        assert wanted in found or not wanted, query
+        assert 0 < len(found) <= 20, query
+
+
 def test_suggestions_survive_any_text(service: InProcess, crowd: Crowd) -> None:
     for q in ('"', "a:b:c", "neurons:", "((", "x>", "label.a:", "-", "a,b", "é:ü", "%", "'; --"):
         for at in range(len(q) + 1):

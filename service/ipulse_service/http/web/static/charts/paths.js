@@ -13,8 +13,6 @@ function placesOf(plot, name) {
   return (value) => from + ((scale(value) - low) / (high - low)) * size;
 }
 
-const isThere = (value) => value !== null && value !== undefined && !Number.isNaN(value);
-
 /** The places of the points that are seen, and one on either side. @returns {[number, number]} */
 function seen(plot, { x }) {
   const { min, max } = plot.scales.x;
@@ -24,7 +22,7 @@ function seen(plot, { x }) {
 function through(path, curve, y, [begin, end], across, down) {
   let isDrawing = false;
   for (let place = begin; place < end; place += 1) {
-    if (!isThere(y[place])) continue;
+    if (!Number.isFinite(y[place])) continue;
     if (isDrawing) path.lineTo(across(curve.x[place]), down(y[place]));
     else path.moveTo(across(curve.x[place]), down(y[place]));
     isDrawing = true;
@@ -46,7 +44,7 @@ export function linePath(plot, curve) {
 function bandPath({ x, low, high }, [begin, end], across, down) {
   const path = new Path2D();
   const places = Array.from({ length: end - begin }, (_, n) => begin + n).filter(
-    (place) => isThere(low[place]) && isThere(high[place]),
+    (place) => Number.isFinite(low[place]) && Number.isFinite(high[place]),
   );
   places.forEach((place, n) => (n ? path.lineTo : path.moveTo).call(path, across(x[place]), down(high[place])));
   for (const place of places.reverse()) path.lineTo(across(x[place]), down(low[place]));
@@ -60,7 +58,7 @@ export function pointsPath(plot, curve, size) {
   const path = new Path2D();
   const [begin, end] = seen(plot, curve);
   for (let place = begin; place < end; place += 1) {
-    if (!isThere(curve.y[place])) continue;
+    if (!Number.isFinite(curve.y[place])) continue;
     const [left, top] = [across(curve.x[place]), down(curve.y[place])];
     path.moveTo(left + size, top);
     path.arc(left, top, size, 0, 2 * Math.PI);

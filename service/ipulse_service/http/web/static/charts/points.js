@@ -46,11 +46,11 @@ export function valueAt({ x, y }, at) {
   return null;
 }
 
-/** The smallest and the largest value of curves from x = `from` to `to`; null without values. */
+/** The smallest and the largest finite value of curves from x = `from` to `to`; null without values. */
 export function extremes(curves, from, to) {
   let [least, most] = [Infinity, -Infinity];
   const take = (value) => {
-    if (value === null || value === undefined) return;
+    if (!Number.isFinite(value)) return;
     if (value < least) least = value;
     if (value > most) most = value;
   };
@@ -69,9 +69,12 @@ export function extremes(curves, from, to) {
   return least > most ? null : [least, most];
 }
 
-/** The debiased exponential mean, weighted by the distance of x values. @param {number} amount from 0 to 0.99 */
+/**
+ * The debiased exponential mean of finite values, weighted by the distance of x values.
+ * @param {number} amount from 0 to 0.99
+ */
 export function smoothed(xs, values, amount) {
-  const places = Array.from(values).flatMap((value, at) => (value === null ? [] : [at]));
+  const places = Array.from(values).flatMap((value, at) => (Number.isFinite(value) ? [at] : []));
   const step = places.length > 1 ? (xs[places.at(-1)] - xs[places[0]]) / (places.length - 1) : 1;
   const result = new Array(values.length).fill(null);
   let mean = 0;

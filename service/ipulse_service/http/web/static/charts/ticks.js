@@ -18,9 +18,12 @@ export function tickTexts(ticks) {
   return ticks.map((tick) => tick.toFixed(decimals).replace("-", "−"));
 }
 
+const LARGEST = 1e300; // the distance of two of them is finite
+
 /** A range with a little space above and below. */
-export function rangeOf(low, high) {
-  if (low === null || high === null) return [0, 1];
+export function rangeOf(least, most) {
+  if (least === null || most === null) return [0, 1];
+  const [low, high] = [least, most].map((value) => Math.max(-LARGEST, Math.min(LARGEST, value)));
   const room = (high - low) * 0.06 || Math.abs(high) * 0.1 || 1;
   return [low >= 0 ? Math.max(0, low - room) : low - room, high + room];
 }
@@ -28,6 +31,8 @@ export function rangeOf(low, high) {
 /** Whole decades around positive values. */
 export function logRange(low, high) {
   if (low === null || high === null || !(low > 0)) return [0.1, 1];
-  const [from, to] = [10 ** Math.floor(Math.log10(low)), 10 ** Math.ceil(Math.log10(high))];
+  const [from, to] = [Math.floor(Math.log10(low)), Math.ceil(Math.log10(high))].map(
+    (power) => 10 ** Math.max(-300, Math.min(300, power)),
+  );
   return from === to ? [from / 10, to * 10] : [from, to];
 }

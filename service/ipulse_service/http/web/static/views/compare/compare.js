@@ -296,7 +296,7 @@ class CompareView extends View {
       (
         job,
       ) => html`<li class=${shown.has(job) ? "" : "off"} @pointerenter=${() => this.highlight(job.id)} @pointerleave=${() => this.highlight(null)}>
-      ${colors.has(job.id) ? swatch(colors.get(job.id)) : nothing}<a href="/jobs/${job.id}">${job.name || "unnamed"} <span class="soft small id">${job.id.slice(4, 8)}</span></a>
+      ${colors.has(job.id) ? swatch(colors.get(job.id)) : nothing}<a href="/jobs/${job.id}"><bdi>${job.name || "unnamed"}</bdi> <span class="soft small id">${job.id.slice(4, 8)}</span></a>
       ${jobs.length > 1 ? html`<button type="button" class="ghost icon" aria-label="Remove ${job.name} ${job.id.slice(4, 8)}" @click=${() => this.remove_(job.id)}>${icon("close")}</button>` : nothing}</li>`,
     )}</ul>`;
   }

@@ -49,7 +49,7 @@ export function marks(YAML, text, changes) {
 /** @param {ReturnType<typeof changed>} changes @param {{id: string, name: string}} parent */
 export function changeList(changes, parent) {
   const shown = changes.slice(0, MOST);
-  return html`<section class="card changes" aria-label="Changes"><h2>Changes to ${parent.name || parent.id}</h2>
+  return html`<section class="card changes" aria-label="Changes"><h2>Changes to <bdi>${parent.name || parent.id}</bdi></h2>
     ${
       changes.length
         ? html`<ul>${shown.map((one) => html`<li><code>${path(one.pointer)}</code> <span class="nowrap"><del>${was(one)}</del> <ins>${one.after ?? "default"}</ins></span></li>`)}</ul>`

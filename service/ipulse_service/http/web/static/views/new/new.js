@@ -229,7 +229,7 @@ class NewView extends View {
           <section class="card">${plan(found, this.isChecking)}
             <button type="submit" class="wide ${isSweep ? "" : "primary"}" ?disabled=${this.isSending || (found && !found.value && !this.isChecking)}>Submit</button>
             <button type="button" class="wide ${isSweep ? "primary" : ""}" ?disabled=${this.isSending || !found?.value || this.isChecking} @click=${() => this.sweep()}>Submit as sweep …</button>
-            ${parent ? html`<label class="check"><input type="checkbox" name="weights"> Begin with the weights of ${parent.name || "its parent"}</label>` : nothing}
+            ${parent ? html`<label class="check"><input type="checkbox" name="weights"> Begin with the weights of <bdi>${parent.name || "its parent"}</bdi></label>` : nothing}
             <details class="more"><summary>Priority, limits and tags</summary>
               <label class="field"><span>Priority, from −100 to 100</span><input name="priority" type="number" min="-100" max="100" placeholder="0" @change=${() => this.check()}></label>
               ${LIMITS.map(([name, words]) => html`<label class="field"><span>${words}</span><input name=${name} type="number" min="1"></label>`)}

@@ -82,7 +82,7 @@ class WebhooksView extends View {
   async show(webhook) {
     const { deliveries } = await api.get(`/v1/webhooks/${webhook.id}/deliveries`);
     await openDialog(
-      (close) => html`<h2>Messages to ${webhook.name || webhook.url}</h2>
+      (close) => html`<h2>Messages to <bdi>${webhook.name || webhook.url}</bdi></h2>
       ${
         deliveries.length
           ? html`<div class="grid-box" tabindex="0" role="region" aria-label="Messages"><table class="grid"><caption>The latest messages</caption>
