@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 import yaml
 from selenium.webdriver.support.ui import Select
+from sqlalchemy import update
 
+from ipulse_service.db import tables
 from tests.service import pushed_ops
 from tests.service.running import InProcess
 
@@ -84,6 +86,36 @@ def test_a_spec_is_submitted_as_a_sweep(page: Page, service: InProcess) -> None:
     [(pointer, parameter)] = sweep["config"]["parameters"].items()
     assert pointer == "/training/optimizer/learning_rate"
     assert parameter["values"] == [0.01, 0.001, 0.003]
+
+
+def test_the_plan_of_a_sweep_is_shown_before_it_is_created(page: Page, service: InProcess) -> None:
+    job_id = service.submit(SPEC)["id"]
+    with service.database.write() as transaction:
+        took = {"state": "succeeded", "phase_ms": '{"run": 60000}'}
+        transaction.connection.execute(
+            update(tables.jobs).where(tables.jobs.c.id == job_id).values(took)
+        )
+    quotas = service.user.patch(
+        "/v1/projects/default/quotas", json={"limits": {"device_seconds": 200}}
+    )
+    assert quotas.status_code == 200
+    before = service.user.get("/v1/sweeps").json()["sweeps"]
+    page.open(f"/new?from={job_id}")
+    page.find(".plan-title.ok")
+    page.press("Submit as sweep …")
+    rate = page.find("dialog .vary input")
+    rate.clear()
+    rate.send_keys("0.01, 0.001, 0.003")
+    page.all("dialog .usual input")[0].send_keys("1 2")
+    page.until(lambda: any("3 trials, 6 jobs" in text for text in page.texts("dialog .plan li")))
+    lines = page.texts("dialog .plan li")
+    assert any("6 min 00 s of device time (3 min" in text for text in lines), lines
+    assert any("0 of 200 device seconds" in text and "about 360" in text for text in lines), lines
+    assert service.user.get("/v1/sweeps").json()["sweeps"] == before
+    rate.clear()
+    rate.send_keys("0.01, -3")
+    page.until(lambda: any("learning_rate" in text for text in page.texts("dialog .plan .wrong")))
+    service.user.patch("/v1/projects/default/quotas", json={"limits": {"device_seconds": None}})
 
 
 def test_a_sweep_draws_at_random_and_stops_weak_trials(page: Page, service: InProcess) -> None:

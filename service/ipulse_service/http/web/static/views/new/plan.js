@@ -3,8 +3,9 @@ import { html, nothing } from "../../vendor.js";
 import { duration, number } from "../../lib/format.js";
 import { ago } from "../../parts/ago.js";
 import { icon } from "../../parts/icon.js";
+import { said } from "../../parts/said.js";
 
-const line = (mark, text, kind = "") => html`<li class=${kind}>${icon(mark)}<span>${text}</span></li>`;
+export const line = (mark, text, kind = "") => html`<li class=${kind}>${icon(mark)}<span>${text}</span></li>`;
 
 /** @param {import("./check.js").Found | null} found @param {boolean} isChecking */
 export function plan(found, isChecking) {
@@ -44,10 +45,8 @@ function simulators(targets) {
 }
 
 function facts(plan) {
-  const { waiting_on: wait, agents_with_device: all, agents_with_data: holding } = plan;
+  const { agents_with_device: all, agents_with_data: holding } = plan;
   const able = plan.able_agents;
-  const start = wait.estimated_start;
-  const isNow = wait.reason === "wake_up";
   return [
     line("check", "The spec is valid."),
     all === 0
@@ -71,14 +70,19 @@ function facts(plan) {
         ),
     plan.fit ? memory(plan.fit) : nothing,
     plan.spec?.network ? simulators(plan.nir_targets) : nothing,
-    isNow
-      ? line("check", "An agent is free: it starts now.")
-      : line(
-          "ring",
-          html`${wait.position ? `Position ${number(wait.position)} of ${number(wait.of)} in the queue` : "It waits"}${start ? html`, expected start ${ago(start)}` : ""}.`,
-        ),
+    startLine(plan.waiting_on),
     line("ring", plan.expected ? expectedText(plan.expected) : usualText(plan.usual_seconds)),
   ];
+}
+
+/** When a planned job would start, and why not now. @param {any} wait */
+export function startLine(wait) {
+  if (wait.reason === "wake_up") return line("check", "An agent is free: it starts now.");
+  const { position, of, estimated_start: start, detail } = wait;
+  return line(
+    "ring",
+    html`${position ? `Position ${number(position)} of ${number(of)} in the queue` : "It waits"}${start ? html`, expected start ${ago(start)}` : ""}. ${detail ? html`${said(detail)}.` : nothing}`,
+  );
 }
 
 function usualText(seconds) {

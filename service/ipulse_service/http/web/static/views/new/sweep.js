@@ -7,6 +7,7 @@ import { openDialog } from "../../parts/dialog.js";
 import { said } from "../../parts/said.js";
 import { toast } from "../../parts/toast.js";
 import { values } from "./changes.js";
+import { sweepPlan } from "./sweep_plan.js";
 
 const USUAL = "/training/optimizer/learning_rate";
 const UNVARIED = /^\/(version|name|seed|metadata)(\/|$)/;
@@ -15,6 +16,7 @@ const METHODS = { grid: "every combination", random: "random draws", tpe: "draws
 const STOPPING = { "": "none", asha: "successive halving (ASHA)", median: "worse than the median" };
 const KINDS = { values: "one of", log_uniform: "between, log", uniform: "between", int_uniform: "integer between" };
 const TRIALS = 20;
+const PLAN_AFTER = 300; // ms without a change
 
 const path = (pointer) =>
   pointer
@@ -45,6 +47,7 @@ class SweepForm extends LitElement {
     method: { state: true },
     trials: { state: true },
     problem: { state: true },
+    found: { state: true },
     isSending: { state: true },
   };
 
@@ -63,8 +66,11 @@ class SweepForm extends LitElement {
     this.trials = TRIALS;
     /** @type {any} */
     this.problem = null;
+    /** @type {{plan?: any, error?: any} | null} */
+    this.found = null;
     this.isSending = false;
     this.key = newKey();
+    this.planned = new AbortController();
   }
 
   createRenderRoot() {
@@ -77,6 +83,37 @@ class SweepForm extends LitElement {
       [...values(this.all)].filter(([pointer, value]) => !UNVARIED.test(pointer) && !/^[[{]/.test(value)),
     );
     this.add();
+  }
+
+  disconnectedCallback() {
+    super.disconnectedCallback();
+    clearTimeout(this.timer);
+    this.planned.abort();
+  }
+
+  updated(changed) {
+    if (["rows", "method"].some((name) => changed.has(name))) this.planSoon();
+  }
+
+  planSoon() {
+    clearTimeout(this.timer);
+    this.planned.abort();
+    this.timer = setTimeout(() => this.plan(), PLAN_AFTER);
+  }
+
+  async plan() {
+    const form = this.querySelector("form");
+    if (!form?.checkValidity()) {
+      this.found = null;
+      return;
+    }
+    this.planned = new AbortController();
+    const { signal } = this.planned;
+    const found = await api
+      .post("/v1/sweeps:plan", this.definition(form), { signal })
+      .then((plan) => ({ plan }))
+      .catch((error) => ({ error }));
+    if (!signal.aborted) this.found = found;
   }
 
   /** One more setting, with its present value. */
@@ -109,10 +146,10 @@ class SweepForm extends LitElement {
     return (this.isGrid ? points : this.trials) * Math.max(1, parts(this.seeds).length);
   }
 
-  async submit(event) {
-    event.preventDefault();
-    const form = new FormData(event.target);
-    const body = {
+  /** The sweep as the service takes it. @param {HTMLFormElement} element */
+  definition(element) {
+    const form = new FormData(element);
+    return {
       version: 1,
       sweep: form.get("name"),
       spec: this.spec,
@@ -126,6 +163,11 @@ class SweepForm extends LitElement {
       objective: { metric: form.get("metric"), goal: form.get("goal") || undefined },
       parallel: form.get("parallel") ? Number(form.get("parallel")) : null,
     };
+  }
+
+  async submit(event) {
+    event.preventDefault();
+    const body = this.definition(event.target);
     this.isSending = true;
     try {
       const sweep = await api.post("/v1/sweeps", body, { headers: { "idempotency-key": this.key } });
@@ -144,7 +186,7 @@ class SweepForm extends LitElement {
   render() {
     const { rows, jobs, problem } = this;
     const options = [...this.present.keys()];
-    return html`<form @submit=${(event) => this.submit(event)}>
+    return html`<form @submit=${(event) => this.submit(event)} @input=${() => this.planSoon()} @change=${() => this.planSoon()}>
       <label class="field"><span>Name of the sweep</span><input name="name" required maxlength="128" autocomplete="off" .value=${this.spec.name ?? ""}></label>
       <div class="usual"><label class="field"><span>Trials</span><select name="method" @change=${(event) => {
         this.method = event.target.value;
@@ -180,6 +222,7 @@ class SweepForm extends LitElement {
         <label class="field"><span>Jobs at the same time</span><input name="parallel" type="number" min="1" max="1000" placeholder="default"></label>
         <label class="field"><span>Metric</span><input name="metric" required autocomplete="off" value="test_accuracy"></label>
         <label class="field"><span>Goal</span><select name="goal"><option value="">as the metric needs</option><option value="maximize">highest is best</option><option value="minimize">lowest is best</option></select></label></div>
+      ${sweepPlan(this.found)}
       ${problem ? html`<div class="problems" role="alert">${problem.errors?.length ? problem.errors.map((one) => html`<p class="bad">${one.pointer ? html`<code>${one.pointer}</code>: ` : nothing}${said(one.detail)}</p>`) : html`<p class="bad">${said(problem.message)}</p>`}</div>` : nothing}
       <div class="buttons end"><button type="button" @click=${() => this.close()}>Keep editing</button>
         <button type="submit" class="primary" ?disabled=${this.isSending || jobs === 0}>Submit ${jobs.toLocaleString("en")} ${jobs === 1 ? "job" : "jobs"}</button></div>
