@@ -143,8 +143,9 @@ def files() -> dict[str, tuple[str, bytes]]:
         name: {"bytes": 4096, "how": "computed"}
         for name in ("weights", "optimizer", "savedForBackward")
     }
+    report = contained("whole", '<p class="over">IPUlse</p><h1>whole</h1>')
     return {
-        "report.html": ("report", contained("whole", "<h1>whole</h1>").encode()),
+        "report.html": ("report", report.encode()),
         "profile.json": ("profile", json.dumps(measured).encode()),
         "poplar_profile.json": ("poplar_profile", json.dumps(tiles(ipus=2)).encode()),
         "trace.json.gz": ("trace", gzip.compress(json.dumps({"traceEvents": [span]}).encode())),
