@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, List, Optional
 
 from ipulse_core.build_cache.toolchain import NativeError
+from ipulse_core.pva.band import band_of
 from ipulse_core.pva.conditions import Condition, broken, parse_condition
 from ipulse_core.pva.figures import figures_of
 from ipulse_core.pva.report import open_report
@@ -123,6 +124,9 @@ def _run(options: argparse.Namespace, arguments: List[str], scratch: Path) -> in
         for summary in sorted(reports.rglob("summary.txt")):  # one for each engine
             text = summary.read_text(errors="replace").rstrip()
             sys.stdout.write(f"\nProfile (emulated, not measured on an IPU)\n{text}\n")
+            cycles = figures_of(open_report(summary.with_name("profile.json"))).get("cycles")
+            if cycles:
+                sys.stdout.write(f"\nCycles: {band_of(cycles).text}\n")
     uncaught = reports / "exception.json"
     if uncaught.is_file():  # the emulator writes it instead of the C++ library's own message
         error = json.loads(uncaught.read_text("utf-8"))

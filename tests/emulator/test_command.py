@@ -29,6 +29,7 @@ def test_a_program_runs_and_its_profile_follows() -> None:
     output, profile = done.stdout.split("Profile (emulated, not measured on an IPU)", 1)
     assert "spikes by step:" in output
     assert "Total cycles:" in profile
+    assert "expected on an IPU" in profile
 
 
 def test_a_gate_that_breaks_fails_the_run(capfd: pytest.CaptureFixture[str]) -> None:

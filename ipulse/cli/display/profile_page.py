@@ -7,6 +7,7 @@ from typing import Any
 
 from ipulse.cli.terminal import size_text
 from ipulse_core.errors import RemoteError
+from ipulse_core.pva.band import band_of
 from ipulse_core.pva.difference import Change, ProfileDifference
 from ipulse_core.pva.execution import ExecutionReport
 from ipulse_core.pva.figures import FIGURES, figures_of, tile_bytes
@@ -95,6 +96,8 @@ def tile_lines(report: Report) -> Iterator[str]:
         return
     yield ""
     yield "cycles of tiles"
+    if report.is_emulated and figures["cycles"]:
+        yield f"  {band_of(figures['cycles']).text}"
     for name in ("cycles", "compute_cycles", "exchange_cycles", "sync_cycles", "host_cycles"):
         share = percent(figures[name] / figures["cycles"]) if figures["cycles"] else ""
         yield f"  {name:<16} {figures[name]:16,.0f} {share:>8}"

@@ -20,6 +20,9 @@ from ipulse.cli.options import AsJSON
 from ipulse.cli.terminal import console, emit, say, write
 from ipulse.install_hint import require_modules
 from ipulse_core.errors import InvalidInput, IPUlseError, MissingDependency, Problem, Unavailable
+from ipulse_core.pva.band import band_of
+from ipulse_core.pva.figures import figures_of
+from ipulse_core.pva.report import open_report
 
 Target = Literal["ipu1", "ipu2", "ipu21"]
 _DIAGNOSTIC = re.compile(r"^(\S[^:\n]*:\d+(?::\d+)?): (?:fatal )?error: (.*)$", re.M)
@@ -241,6 +244,9 @@ def _show(engines: list[Path]) -> None:
         title = f"Engine {number} of {len(engines)}" if len(engines) > 1 else "Profile"
         write(out, f"\n{title} (emulated, not measured on an IPU)", "bold")
         write(out, (folder / "summary.txt").read_text(errors="replace").rstrip())
+        cycles = figures_of(open_report(folder / "profile.json")).get("cycles")
+        if cycles:
+            write(out, f"\nCycles: {band_of(cycles).text}")
 
 
 def _keep(reports: Path, to: Path) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from ipulse_core.pva.band import band_of
 from tests.ipulse.cli.conftest import Ran, Run, finished
 from tests.ipulse.live_service import ROOT
 
@@ -68,6 +69,7 @@ def test_an_example_runs_and_shows_its_profile(source: Path, tmp_path: Path) -> 
     assert profile["emulated"] is True
     total = profile["execution"]["totalCycles"]["total"]
     assert f"{total:,}" in ran.out
+    assert band_of(total).text in ran.out
     assert (kept / "summary.txt").read_text().rstrip() in ran.out
 
 

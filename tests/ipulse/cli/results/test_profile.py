@@ -198,3 +198,15 @@ def test_the_page_names_the_fullest_tile(document: dict[str, Any]) -> None:
     fullest = next(line for line in lines if line.startswith("  tile "))
     assert fullest.split()[1] == "0"
     assert "60.0 %" in fullest
+
+
+def test_only_emulated_cycles_have_a_band(document: dict[str, Any]) -> None:
+    from ipulse.cli.display.profile_page import tile_lines
+
+    def bands() -> list[str]:
+        return [line for line in tile_lines(Report(document)) if "expected on an IPU" in line]
+
+    document["emulated"] = True
+    assert len(bands()) == 1
+    document["emulated"] = False
+    assert bands() == []

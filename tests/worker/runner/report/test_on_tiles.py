@@ -46,6 +46,7 @@ def test_shows_shares_of_the_cycles() -> None:
     assert "the mean tile works 25.0 % of the time" in text
     assert "The fullest, tile 3, uses 15.6 KiB of its 624 KiB (2.5 %)" in text
     assert "6.02 µs at the clock" in text
+    assert "4,300 to 8,400 expected on an IPU" in text
 
 
 def test_copies_between_host_and_device_have_a_row_for_each_direction() -> None:

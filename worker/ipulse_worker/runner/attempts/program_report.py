@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Dict, List, Mapping, Optional, Union
 from ipulse_core import strict_json
 from ipulse_core.events import ArtifactEvent, Assignment
 from ipulse_core.manifest import SCHEMA
+from ipulse_core.pva.band import band_of
 from ipulse_core.sandbox.sandbox import SandboxResult
 from ipulse_core.spec.job_kinds import SCRIPT
 from ipulse_core.spec.resolved_spec import spec_document
@@ -77,7 +78,11 @@ class ProgramReport:
         """Return the outcome of one that ended well, in a sentence."""
         what = "script" if self._spec.kind == SCRIPT else "program"
         text = f"The {what} ended after {self._result.seconds:.1f} s"
-        cycles = f", {self._cycles:,} emulated cycles" if self._cycles else ""
+        cycles = (
+            f", {self._cycles:,} emulated cycles, {band_of(self._cycles).text}"
+            if self._cycles
+            else ""
+        )
         return f"{text}{cycles}.{left_out(self._result)}"
 
     def html(self, failure: Optional[Exception]) -> bytes:
@@ -92,6 +97,7 @@ class ProgramReport:
             run_seconds=self._result.seconds,
             peak_bytes=self._result.peak_bytes,
             cycles=self._cycles,
+            band=band_of(self._cycles).text if self._cycles else "",
             status=self._result.status,
             summary=self._profile_text,
             sdk=self._sdk,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Dict, List, Optional
 
+from ipulse_core.pva.band import band_of
 from ipulse_worker.runner.profile.tile_profile import TileProfile
 from ipulse_worker.runner.profile.tile_records import KINDS, Cycles, Layer, ProfiledRun, Step
 from ipulse_worker.runner.report.plots import charts, step_plots
@@ -23,6 +24,7 @@ def cycles_spent(profile: TileProfile) -> Dict[str, Any]:
     return {
         "total": total.total,
         "seconds": profile.seconds(total.total),
+        "band": band_of(total.total).text,
         "kinds": [(kind, COLOURS[kind]) for kind in KINDS],
         "shares": [f"{kind} {percent(getattr(total, kind) / total.total)}" for kind in ordered],
         "top_step": {

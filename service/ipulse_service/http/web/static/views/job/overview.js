@@ -10,6 +10,7 @@ import { Tab, documentOf, html, nothing } from "./tab.js";
 import { charts, curvesOf, titleOf, unitOf } from "./series.js";
 
 const MOST_DEAD = 0.2; // of a layer; the report says so, too
+const CYCLES_FACTOR = 1.4; // of the band around emulated cycles, as in reports
 
 class Overview extends Tab {
   /** A pause or a loss leaves other last lines. @param {any} before */
@@ -120,6 +121,12 @@ function operations(values) {
     </dl></details>`;
 }
 
+/** The band around emulated cycles in words. @param {number} cycles */
+function bandOf(cycles) {
+  const [low, high] = [cycles / CYCLES_FACTOR, cycles * CYCLES_FACTOR].map((edge) => number(+edge.toPrecision(2)));
+  return `${low} to ${high} expected on an IPU (80 %)`;
+}
+
 /** Six figures at most: [name, value, note]. */
 function mainFigures(job) {
   const { summary, progress } = job;
@@ -138,7 +145,7 @@ function mainFigures(job) {
     list.push([
       "cycles",
       number(values.emulated_cycles),
-      `of ${isScript ? "custom ops" : "the first engine"}, emulated`,
+      `of ${isScript ? "custom ops" : "the first engine"}, emulated; ${bandOf(values.emulated_cycles)}`,
     ]);
   if (values.build_seconds !== undefined)
     list.push(

@@ -1,0 +1,28 @@
+"""The band around emulated cycles in which those of an IPU are expected.
+
+`python -m benchmarks.emulator published` computes the factor from the published kernels.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+FACTOR = 1.4  # either way
+SHARE = 0.8  # of the published kernels that are within it, each judged by the others
+
+
+class Band(NamedTuple):
+    """Cycles of an IPU, rounded to two digits."""
+
+    low: float
+    high: float
+
+    @property
+    def text(self) -> str:
+        """The band in words."""
+        return f"{self.low:,.0f} to {self.high:,.0f} expected on an IPU ({100 * SHARE:.0f} %)"
+
+
+def band_of(cycles: float) -> Band:
+    """Return the band around emulated cycles."""
+    return Band(*(float(f"{edge:.2g}") for edge in (cycles / FACTOR, cycles * FACTOR)))
