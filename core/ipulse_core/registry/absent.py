@@ -104,9 +104,9 @@ _ROWS: Tuple[Tuple[Tuple[str, ...], Tuple[str, ...], str, str], ...] = (
     ),
     (
         _DELAYS,
-        (*_CONVS, *_PARTS),
+        (*_CONVS, *_CONV_EQUATIONS),
         NOT_WRITTEN,
-        "only the connections of dense LIF layers have delays of their own",
+        "the connections of a convolution have one delay",
     ),
     (
         ("several_ipus", "half_weights", "half_states", "device_training"),

@@ -15,6 +15,7 @@ from ipulse_core.equations.neuron import (
 from ipulse_core.equations.parser import MAX_LENGTH
 from ipulse_core.errors import Problem
 
+from .delays import DELAYS, DelaysSpec
 from .layers import (
     Capacity,
     Delay,
@@ -26,6 +27,7 @@ from .layers import (
     Residual,
     Standardised,
     added_field,
+    is_none,
     policy_without_capacity,
     too_many_slots,
 )
@@ -142,6 +144,7 @@ class EquationsLayerSpec(NamedLayer):
     dropout: Dropout = added_field(0.0)
     residual: Residual = added_field(())
     delay: Delay = None
+    delays: DelaysSpec | None = Field(default=None, exclude_if=is_none, description=DELAYS)
 
     def problems(self) -> Iterator[Problem]:
         """Yields lists that have not one number per neuron."""

@@ -7,6 +7,7 @@ from ipulse.models import Field, ListOf, StrictModel, few
 from ipulse_core.errors import Problem
 from ipulse_core.spec.neuron_packages import MAX_PARAMETERS, PACKAGE, PARAMETER_NAME
 
+from .delays import DELAYS, DelaysSpec
 from .equations import Number, wrong_lengths
 from .layers import (
     Delay,
@@ -17,6 +18,7 @@ from .layers import (
     Residual,
     Standardised,
     added_field,
+    is_none,
 )
 from .quantisation import Quantisation
 
@@ -86,6 +88,7 @@ class PackageLayerSpec(NamedLayer):
     dropout: Dropout = added_field(0.0)
     residual: Residual = added_field(())
     delay: Delay = None
+    delays: DelaysSpec | None = Field(default=None, exclude_if=is_none, description=DELAYS)
 
     def problems(self) -> Iterator[Problem]:
         """Yields lists that have not one number per neuron."""

@@ -200,7 +200,7 @@ def _problems_of_connections(spec: ExperimentSpec) -> Iterator[Problem]:
     all_senders, sizes = senders_of(spec), layer_sizes(spec)
     most = MAX_SENDERS if isinstance(spec.device, CPUDevice) else MOST_SENDERS
     for index, layer in enumerate(layers):
-        delays = field_of(layer, "delays")  # only LIF layers and readouts have them
+        delays = field_of(layer, "delays")
         if delays is None:
             continue
         place = f"/network/layers/{index}" if index < len(network.layers) else "/network/readout"

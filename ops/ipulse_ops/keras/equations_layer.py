@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Optional
+from functools import partial
+from typing import Any, List, Optional
 
 import numpy as np
 import tensorflow as tf
@@ -12,8 +13,11 @@ from ipulse_ops.conv.spike_conv import spike_conv
 from ipulse_ops.equations.layer_equations import LayerEquations
 from ipulse_ops.keras.equations_neurons import EquationsNeurons, NeuronSpikes
 from ipulse_ops.keras.single_layer import PooledRun, Spikes
+from ipulse_ops.lif.connection_delays import ConnectionDelays, drawn_delays
+from ipulse_ops.lif.delayed_weights import taps_of
 from ipulse_ops.lif.poplar.backends import conv_ops
 from ipulse_ops.sparse import pooled_spikes, spike_matmul
+from ipulse_ops.sparse.delay import delayed_spikes
 
 
 class EquationsLayer(EquationsNeurons):
@@ -21,15 +25,43 @@ class EquationsLayer(EquationsNeurons):
 
     inputs: number of senders.
     bias: True adds a trained current per neuron at every step.
+    delays: of the connections from the senders; None: their spikes arrive at once.
 
     The other arguments are those of EquationsNeurons.
     """
 
     def __init__(
-        self, inputs: int, layer: LayerEquations, bias: bool = False, *args: Any, **kwargs: Any
+        self,
+        inputs: int,
+        layer: LayerEquations,
+        bias: bool = False,
+        *args: Any,
+        delays: Optional[ConnectionDelays] = None,
+        **kwargs: Any,
     ) -> None:
         biases = layer.neurons if bias else 0
         super().__init__((inputs, layer.neurons), layer, biases, *args, **kwargs)
+        self.delays = delays
+        self._steps = None
+        if delays is not None:
+            with tf.name_scope(self.name):
+                self._steps = self._delay_variable(inputs, delays)
+
+    @property
+    def kernels(self) -> List[Any]:
+        """The input and recurrent weights, the bias and the delays, as far as it has them."""
+        return super().kernels if self._steps is None else [*super().kernels, self._steps]
+
+    def _delay_variable(self, inputs: int, delays: ConnectionDelays) -> Any:
+        drawn = drawn_delays(delays, self.seed, 0, inputs, self.layer.neurons)
+        bounds = {"clip_value_min": 0.0, "clip_value_max": float(delays.longest)}
+        return self._variable(
+            "delays",
+            drawn.shape,
+            tf.keras.initializers.Constant(drawn),
+            trainable=delays.are_trained,
+            constraint=partial(tf.clip_by_value, **bounds) if delays.are_trained else None,
+        )
 
     def call(self, ids: Any, counts: Any, training: Optional[bool] = None) -> Spikes:
         """Run the layer on spikes, as a LIFLayer."""
@@ -46,11 +78,19 @@ class EquationsLayer(EquationsNeurons):
         """Run the layer, without what Keras does around a call."""
         return self.neuron_spikes(ids, counts, training, factor, seed)
 
-    def current(self, ids: Any, counts: Any, factor: float = 1.0) -> Any:
+    def current(
+        self, ids: Any, counts: Any, factor: float = 1.0, training: Optional[bool] = None
+    ) -> Any:
         """Return the sums of weights, and the bias."""
         kernel, scale = tf.convert_to_tensor(self.weights_in_use()[0]), self.input_scale * factor
         if scale != 1.0:
             kernel = kernel * np.float32(scale)
+        if self.delays is not None:
+            steps = tf.convert_to_tensor(self._steps)
+            if self.delays.rounded and not training:
+                steps = tf.round(steps)
+            kernel, arrivals = taps_of(kernel, steps, self.delays)
+            ids, counts = delayed_spikes(ids, counts, arrivals)
         current = spike_matmul(kernel, ids, counts)
         return current if self._bias is None else current + tf.convert_to_tensor(self._bias)
 
@@ -114,7 +154,9 @@ class EquationsConvolution(EquationsNeurons):
             spikes = self._pooled(spikes)
         return PooledRun(spikes, *neurons)
 
-    def current(self, ids: Any, counts: Any, factor: float = 1.0) -> Any:
+    def current(
+        self, ids: Any, counts: Any, factor: float = 1.0, training: Optional[bool] = None
+    ) -> Any:
         """Return the convolution of the spikes, and the bias."""
         bias = None if self._bias is None else tf.convert_to_tensor(self._bias)
         scale = self.input_scale * factor

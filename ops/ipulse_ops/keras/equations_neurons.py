@@ -168,11 +168,13 @@ class EquationsNeurons(tf.keras.layers.Layer):  # type: ignore[misc] # TensorFlo
         seed: replaces the layer's.
         """
         keep = training is None or bool(training)
-        current = self.current(ids, counts, factor)
+        current = self.current(ids, counts, factor, training)
         drawn = word64(self.seed if seed is None else seed)
         return NeuronSpikes(*self._neurons(current, self._parameters_in_use(), keep, drawn))
 
-    def current(self, ids: Any, counts: Any, factor: float = 1.0) -> Any:
+    def current(
+        self, ids: Any, counts: Any, factor: float = 1.0, training: Optional[bool] = None
+    ) -> Any:
         """Return the current that spikes and bias give, float32 `[time, batch, neurons]`."""
         raise NotImplementedError
 

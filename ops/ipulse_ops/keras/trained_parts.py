@@ -24,6 +24,7 @@ from ipulse_ops.keras.convolutions.trained_convolutions import (
 )
 from ipulse_ops.keras.equations_layer import EquationsConvolution, EquationsLayer
 from ipulse_ops.keras.part_network import PartNetwork
+from ipulse_ops.lif.connection_delays import ConnectionDelays
 from ipulse_ops.surrogate import surrogate_of
 
 _Make = Callable[..., Any]
@@ -157,6 +158,11 @@ def _equations(
     }
     made: Union[EquationsLayer, EquationsConvolution]
     if layer.filters is None:
+        delays = document.get("delays")
+        if delays is not None:
+            arrays.append(weights_array(weights, f"{name}_delays"))
+            given = (delays["longest"], delays["per"], delays["rounded"])
+            weights_as["delays"] = ConnectionDelays(*given)
         made = EquationsLayer(len(arrays[0]), layer, bias, threads, input_scale=scale, **weights_as)
     else:
         geometry = conv_geometries(described)[index]

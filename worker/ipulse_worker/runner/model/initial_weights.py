@@ -14,11 +14,13 @@ from ipulse_core.spec.derived_values import input_channels
 from ipulse_core.spec.start_weights import Shape
 from ipulse_core.spec.stretches import stretches_of
 from ipulse_ops.conv.initialisation import balanced_kernels
+from ipulse_ops.lif.connection_delays import drawn_delays
 from ipulse_ops.lif.reference.network_pass import forward
 from ipulse_ops.reference.spikes import added_spikes, dense_to_sparse, sparse_to_dense
 from ipulse_ops.training.initialisation import balanced_weights
 from ipulse_worker.runner.data import Dataset
 from ipulse_worker.runner.model.equations import balanced_equations
+from ipulse_worker.runner.model.layers_of_spec import connection_delays_of
 from ipulse_worker.runner.model.network import (
     convolution_of,
     convolutions_of,
@@ -95,6 +97,9 @@ def _by_parts(
             (index,) = stretch.layers
             balanced = balanced_package if stretch.is_package else balanced_equations
             own, spikes = balanced(spec, index, ids, counts, std, seed)
+            delays = connection_delays_of(spec.network.layers[index])
+            if delays is not None:  # weights are measured as if spikes arrived at once
+                own.append(drawn_delays(delays, seed, index, *own[0].shape))
             weights += own
             sent.append(spikes)
             continue

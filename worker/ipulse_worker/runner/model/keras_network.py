@@ -31,7 +31,11 @@ from ipulse_ops.neuron_package.keras_layer import PackageLayer
 from ipulse_worker.runner.model.arrays_in_use import is_standardised, rule_of
 from ipulse_worker.runner.model.equations import equations_of
 from ipulse_worker.runner.model.ipu_op_layer import IPUOpLayer
-from ipulse_worker.runner.model.layers_of_spec import leaky_of, surrogate_of
+from ipulse_worker.runner.model.layers_of_spec import (
+    connection_delays_of,
+    leaky_of,
+    surrogate_of,
+)
 from ipulse_worker.runner.model.network import (
     LayerLimits,
     convolution_of,
@@ -151,6 +155,7 @@ def _single_part(
             quantisation=rule_of(described),
             standardised=is_standardised(described),
             weights_dtype=field_of(spec.device, "weights_dtype"),
+            delays=connection_delays_of(described),
             name=name,
         )
     if not stretch.is_equations:
@@ -166,7 +171,8 @@ def _single_part(
     }
     if stretch.is_conv:
         return EquationsConvolution(conv_geometries(spec)[index], equations, **options)
-    return EquationsLayer(stretch.senders, equations, **options)
+    delays = connection_delays_of(described)
+    return EquationsLayer(stretch.senders, equations, delays=delays, **options)
 
 
 def _convolution(

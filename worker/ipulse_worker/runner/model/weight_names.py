@@ -11,9 +11,11 @@ from ipulse_core.spec.custom_ops import indexed_ops
 from ipulse_core.spec.derived_values import (
     spiking_layers,
 )
+from ipulse_core.spec.kind_fields import field_of
 from ipulse_core.spec.part_layers import has_own_neurons, is_recurrent, part_layers
 from ipulse_core.spec.start_weights import (
     CONSTANTS,
+    DELAYS,
     PARAMETER,
     connection_delays,
     is_op_weight,
@@ -116,6 +118,7 @@ def weight_names(spec: ExperimentSpec, ops: Optional[CustomOps] = None) -> List[
                 layer: Any = spec.network.layers[index]
                 found += names + [f"{names[0]}_recurrent"] * is_recurrent(layer)
                 found += [f"{names[0]}_bias"] * layer.bias
+                found += [f"{names[0]}{DELAYS}"] * (field_of(layer, "delays") is not None)
                 continue
             names += ["readout"] if stretch.has_readout else []
             found += _names(stretch_network(spec, stretch), names)
