@@ -14,7 +14,10 @@ from markdown_it import MarkdownIt
 
 from ipulse.cli.command_list import COMMANDS, GROUPS
 from ipulse.deprecated import FORMER_COMMANDS
+from ipulse.environment_settings import EnvironmentSettings
 from ipulse_core.version import RELEASE
+from ipulse_service.settings import Settings as ServiceSettings
+from ipulse_worker.agent.settings import AgentSettings
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -89,6 +92,13 @@ def test_every_code_block_is_run_or_skipped_with_a_reason(page: Path) -> None:
         elif token.type == "html_block" and "skip:" in token.content:
             form = r'<!--- skip: next (".+"|if\(.+, reason=".+"\)) -->\s*'
             assert re.fullmatch(form, token.content), place
+
+
+@pytest.mark.parametrize("settings", [ServiceSettings, AgentSettings])
+def test_every_setting_has_an_entry(settings: type[EnvironmentSettings]) -> None:
+    page = (ROOT / "docs" / "reference" / "settings.md").read_text()
+    variables = map(settings.variable_of, settings.model_fields)
+    assert [each for each in variables if each and f"`{each}`" not in page] == []
 
 
 def test_the_changelog_has_this_release() -> None:
