@@ -64,6 +64,8 @@ class State:
     without_effect: Dict[str, None] = field(default_factory=dict)  # an ordered set
     devices: Dict[int, EmulatedIPUs] = field(default_factory=dict)  # by their tiles
     flags: Optional[Dict[str, str]] = None
+    free_metrics: Optional[List[str]] = None  # names for tensors of outfeeds that have none
+    shown_metrics: Dict[str, None] = field(default_factory=dict)  # names that had a value
 
 
 STATE = State()

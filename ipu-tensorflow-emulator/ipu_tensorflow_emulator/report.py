@@ -10,7 +10,8 @@ import sys
 from pathlib import Path
 from typing import Any, Dict, List, Sequence
 
-from ipu_tensorflow_emulator import settings
+from ipu_tensorflow_emulator import outfeed_metrics, settings
+from ipu_tensorflow_emulator.activation import say
 from ipu_tensorflow_emulator.process import STATE
 from poplar_emulator.user_op import OpUsage
 
@@ -81,6 +82,12 @@ def write(folder: Path) -> None:
 
 def at_exit() -> None:
     """Print the report to standard error, and write it where a folder is set."""
+    absent = outfeed_metrics.missing()
+    if absent:
+        say(
+            f"no outfeed queue returned {', '.join(absent)}: enqueue a dict with these keys, and "
+            "dequeue it"
+        )
     if not settings.is_quiet():
         sys.stderr.write(text())
     if settings.report_folder():

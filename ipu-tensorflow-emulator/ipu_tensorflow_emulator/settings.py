@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from typing import List
 
 SWITCH = "IPU_TENSORFLOW_EMULATOR"
 IPUS = "IPULSE_EMULATOR_IPUS"
@@ -10,6 +11,7 @@ TILES = "IPU_TENSORFLOW_EMULATOR_TILES"
 REPORT = "IPU_TENSORFLOW_EMULATOR_REPORT"
 QUIET = "IPU_TENSORFLOW_EMULATOR_QUIET"
 TF1 = "IPU_TENSORFLOW_EMULATOR_TF1"
+METRICS = "IPU_TENSORFLOW_EMULATOR_METRICS"
 _DEFAULT_IPUS = 4
 _MAXIMUM_IPUS = 64
 
@@ -48,3 +50,8 @@ def is_quiet() -> bool:
 def is_tf1() -> bool:
     """Return whether scripts see the interface of TensorFlow 1 as `tensorflow`."""
     return os.environ.get(TF1, "0") not in ("", "0")
+
+
+def outfeed_metrics() -> List[str]:
+    """Return the names of metrics that scripts send through outfeed queues."""
+    return [name for name in os.environ.get(METRICS, "").split(",") if name]

@@ -9,12 +9,14 @@ from pydantic.config import JsonDict
 from ipulse.models import Field, ListOf, StrictModel
 from ipulse_core.errors import Problem
 from ipulse_core.ipu import MK2_TILES
+from ipulse_core.metric_names import SCRIPT_COUNTS, SCRIPT_METRIC
 
 from .code import CodeDevice, CodeSpec, Flags, Name, ProgramLimits, SourcePath
 from .data.file_fields import DATASET_REFERENCE
 
 # Names of capabilities of workers, too.
 Requirement = Literal["h5py", "nir", "scikit-learn"]
+Metric = Annotated[str, Field(pattern=f"^{SCRIPT_METRIC}$", max_length=64)]
 
 _EXAMPLE: JsonDict = {
     "version": 1,
@@ -100,6 +102,14 @@ class ScriptSpec(CodeSpec):
         description="The script is for TensorFlow 1: `tensorflow` is `tensorflow.compat.v1`, "
         "without eager execution.",
     )
+    outfeeds: ListOf[Metric] = Field(
+        default=(),
+        max_length=32,
+        description="Metrics that the script sends through an IPUOutfeedQueue: keys of the dicts "
+        "that it enqueues. Tensors without a key take the remaining names, in the order in which "
+        "they are enqueued first. A metric gets a point for each element that the script dequeues.",
+        examples=[["loss", "accuracy"]],
+    )
     data: ScriptData | None = Field(default=None, description="A data set for the script.")
     name: Name = "script"
     device: ScriptDevice = Field(
@@ -113,9 +123,16 @@ class ScriptSpec(CodeSpec):
         return (self.script,)
 
     def problems(self) -> Iterator[Problem]:
-        """Yields libraries of one name."""
+        """Yields libraries of one name, and metrics that are twice there or are counts."""
         names = [library.name for library in self.custom_ops]
         for index, name in enumerate(names):
             if name in names[:index]:
                 detail = f"{name} would be written twice: give the libraries different names"
                 yield Problem(f"/custom_ops/{index}/name", "duplicate", detail)
+        for index, metric in enumerate(self.outfeeds):
+            if metric in self.outfeeds[:index]:
+                detail = f"{metric} is there twice: give each metric a name of its own"
+                yield Problem(f"/outfeeds/{index}", "duplicate", detail)
+            if metric in SCRIPT_COUNTS:
+                detail = f"{metric} counts the points of a curve: choose another name"
+                yield Problem(f"/outfeeds/{index}", "reserved", detail)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import weakref
 from collections import deque
 from enum import Enum
-from typing import Any, Deque, Iterator, List, Tuple
+from typing import Any, Deque, Iterator, List, Optional, Tuple
 
 import numpy as np
 import tensorflow as tf
 
 from ipu_tensorflow_emulator.ipu.ipu_infeed_queue import check_settings
+from ipu_tensorflow_emulator.outfeed_metrics import OutfeedMetrics
 from ipu_tensorflow_emulator.process import STATE, has_no_effect, unsupported_dtype
 from ipu_tensorflow_emulator.tensorflow_setup import without_autograph
 
@@ -56,6 +57,8 @@ class IPUOutfeedQueue:
         self._structure: Any = None
         self._specs: List[Any] = []
         self._rows: Deque[_Row] = deque()
+        self._count = 0  # elements that were enqueued
+        self._metrics: Optional[OutfeedMetrics] = None
 
     @property
     def enqueued(self) -> bool:
@@ -93,6 +96,8 @@ class IPUOutfeedQueue:
             self._graphs.add(graph)
         # Of the shapes alone: a tensor here would keep its graph alive.
         self._structure = tf.nest.map_structure(lambda _: 0, tensors)
+        if self._metrics is None:
+            self._metrics = OutfeedMetrics(self._structure)
         self._specs = [(tensor.dtype, tensor.shape) for tensor in flat]
         return tf.numpy_function(self._append, flat, [])
 
@@ -120,7 +125,9 @@ class IPUOutfeedQueue:
     def __iter__(self) -> Iterator[Any]:
         """Return the elements one after the other, those that are enqueued meanwhile too."""
         while self._rows:
-            flat = [tf.convert_to_tensor(value) for value in self._rows.popleft()]
+            row = self._rows.popleft()
+            self._show([row])
+            flat = [tf.convert_to_tensor(value) for value in row]
             yield tf.nest.pack_sequence_as(self._structure, flat)
 
     def _is_last(self) -> bool:
@@ -130,15 +137,21 @@ class IPUOutfeedQueue:
         if self._is_last():
             self._rows.clear()
         self._rows.append(tuple(np.array(value) for value in values))
+        self._count += 1
         return []
 
     def _take(self) -> List[np.ndarray]:
         rows = list(self._rows)
         self._rows.clear()
+        self._show(rows)
         empty = [_empty(dtype, shape) for dtype, shape in self._specs]
         if self._is_last():
             return list(rows[-1]) if rows else empty
         return [np.stack(column) for column in zip(*rows)] if rows else empty
+
+    def _show(self, rows: List[_Row]) -> None:
+        if self._metrics is not None:
+            self._metrics.show(rows, self._count - len(self._rows))
 
 
 def _empty(dtype: Any, shape: Any) -> np.ndarray:

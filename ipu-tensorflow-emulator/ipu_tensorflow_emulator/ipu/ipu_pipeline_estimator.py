@@ -144,6 +144,13 @@ class IPUPipelineEstimator(LoopEstimator):
         return on_device
 
 
+class _Outputs(IPUOutfeedQueue):
+    """A queue of sums and of batches, which are no metrics of a script."""
+
+    def _show(self, rows: Any) -> None:
+        pass
+
+
 class _Start(_Hook):  # type: ignore[misc] # TensorFlow has no types
     """Starts the queue of a data set."""
 
@@ -176,7 +183,7 @@ def _built(
     model_fn: Any, feed: Any, mode: str, params: Any, config: Any, run: IPURunConfig
 ) -> Tuple[IPUPipelineEstimatorSpec, Any, IPUOutfeedQueue]:
     """Return the spec of a model function, its program and the queue of its outputs."""
-    out = IPUOutfeedQueue()
+    out = _Outputs()
     specs: List[IPUPipelineEstimatorSpec] = []
 
     def estimator_pipeline() -> Any:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
+import json
 from typing import Any, List
 
 import numpy as np
@@ -11,6 +14,8 @@ from tensorflow.python import ipu
 from tensorflow.python.ipu import ipu_compiler, loops, scopes, utils
 from tensorflow.python.ipu.ipu_infeed_queue import IPUInfeedQueue
 from tensorflow.python.ipu.ipu_outfeed_queue import IPUOutfeedMode, IPUOutfeedQueue
+
+from ipu_tensorflow_emulator import outfeed_metrics
 
 from .strategy import op
 
@@ -73,6 +78,45 @@ def case_a_loop_with_queues_equals_stock_tensorflow() -> None:
     expected = stock_losses(10)
     np.testing.assert_allclose(np.concatenate(looped(IPUOutfeedMode.ALL)), expected, rtol=1e-5)
     np.testing.assert_allclose(looped(IPUOutfeedMode.LAST), [expected[4], expected[9]], rtol=1e-5)
+
+
+def case_elements_of_outfeeds_become_metrics() -> None:
+    """A dict keeps its keys, tensors without one take the other names; a mean of an array."""
+    printed = io.StringIO()
+    with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(printed):
+        patch.setenv("IPU_TENSORFLOW_EMULATOR_METRICS", "loss,total,absent")
+        (first, second) = looped(IPUOutfeedMode.ALL)
+        with tf.Graph().as_default():
+            out = IPUOutfeedQueue(outfeed_mode=IPUOutfeedMode.LAST)
+
+            def body(n: Any) -> Any:
+                return n + 1, out.enqueue((tf.stack([n, n + 2]), n))
+
+            with scopes.ipu_scope():
+                program = loops.repeat(300, body, [1])
+            with tf1.Session() as session:
+                session.run(program)
+                session.run(out.dequeue())
+        assert outfeed_metrics.missing() == []
+    lines = [line.partition(" ")[2] for line in printed.getvalue().splitlines()]
+    *losses, last = map(json.loads, lines)
+    assert [line["step"] for line in losses] == list(range(1, 11))
+    np.testing.assert_allclose([line["loss"] for line in losses], np.concatenate([first, second]))
+    assert last == {"step": 300, "total": 301.0, "absent": 300.0}
+
+
+def case_many_elements_become_few_lines() -> None:
+    printed = io.StringIO()
+    with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(printed):
+        patch.setenv("IPU_TENSORFLOW_EMULATOR_METRICS", "n,other")
+        with tf.Graph().as_default(), scopes.ipu_scope(), tf1.Session() as session:
+            out = IPUOutfeedQueue()
+            session.run(loops.repeat(1050, lambda n: (n + 1, out.enqueue({"n": n})), [1]))
+            session.run(out.dequeue())
+        assert outfeed_metrics.missing() == ["other"]
+    lines = [json.loads(line.partition(" ")[2]) for line in printed.getvalue().splitlines()]
+    assert 50 <= len(lines) <= 100
+    assert lines[-1] == {"step": 1050, "n": 1050.0}
 
 
 def case_control_flow_of_tensorflow_1_gives_the_same() -> None:

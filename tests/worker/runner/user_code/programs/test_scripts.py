@@ -40,6 +40,30 @@ if "fail" in sys.argv:
     import torch
 """
 
+# Two steps with two queues, one of which has tensors without a name.
+OUTFEEDS = """
+import tensorflow as tf
+from tensorflow.python import ipu
+
+config = ipu.config.IPUConfig()
+config.auto_select_ipus = 1
+config.configure_ipu_system()
+queue, norms = (ipu.ipu_outfeed_queue.IPUOutfeedQueue() for _ in range(2))
+with ipu.ipu_strategy.IPUStrategy().scope() as strategy:
+    w = tf.Variable([4.0])
+
+@tf.function
+def steps():
+    for _ in tf.range(2):
+        queue.enqueue({"loss": tf.reduce_sum(w), "accuracy": 2.0 * w})
+        norms.enqueue(w * w)
+        w.assign(w / 2.0)
+
+strategy.run(steps)
+queue.dequeue()
+norms.dequeue()
+"""
+
 
 @pytest.fixture
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
@@ -117,3 +141,18 @@ def test_the_example_trains_with_its_custom_op_on_tiles(place: Path) -> None:
     assert result.done["summary"]["loss"] == metrics[-1]["values"]["loss"]
     assert report["host_programs"]
     assert UPLOADED_FOLDER not in files
+
+
+@pytest.mark.verify
+@pytest.mark.old_python
+def test_what_a_script_dequeues_becomes_its_metrics(place: Path) -> None:
+    (place / "mine").mkdir()
+    (place / "mine" / "train.py").write_text(OUTFEEDS)
+    result = run(place, place / "mine", script="train.py", outfeeds=["norm", "loss", "absent"])
+    assert result.done["reason"] == "completed", (result.done, result.log)
+    metrics = [event for event in result.events if event["kind"] == "metric"]
+    points = [(event["scope"], event["step"], event["values"]) for event in metrics]
+    losses = [("step", 1, {"loss": 4.0}), ("step", 2, {"loss": 2.0})]
+    assert points == [*losses, ("step", 1, {"norm": 16.0}), ("step", 2, {"norm": 4.0})]
+    assert any("no outfeed queue returned absent" in line for line in result.log)
+    assert (result.done["summary"]["loss"], result.done["summary"]["norm"]) == (2.0, 4.0)

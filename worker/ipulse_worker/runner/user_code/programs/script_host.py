@@ -113,6 +113,7 @@ class ScriptHost(EmulatedHost):
             **self._tools.environment,
             "IPULSE_EMULATOR_IPUS": str(self.spec.device.ipus),
             "IPU_TENSORFLOW_EMULATOR_REPORT": f"{WORK_PLACE}/{REPORTS}",
+            "IPU_TENSORFLOW_EMULATOR_METRICS": ",".join(self._spec.outfeeds),
             "PYTHONPATH": ":".join(dict.fromkeys(":".join(roots).split(":"))),
             "PYTHONDONTWRITEBYTECODE": "1",
             "PYTHONFAULTHANDLER": "1",

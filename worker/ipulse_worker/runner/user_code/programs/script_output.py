@@ -10,14 +10,14 @@ from typing import Any, Dict, Iterator, List, Optional, Tuple
 
 from ipulse_core.events import Event, LogEvent, MetricEvent
 from ipulse_core.limits import MAX_INTEGER
+from ipulse_core.metric_names import SCRIPT_COUNTS, SCRIPT_METRIC, SCRIPT_METRICS
 from ipulse_worker.runner.user_code.trainings.relay import Pace
 
-MARK = "ipulse-metrics "  # begins a line with metrics as a JSON object
+MARK = SCRIPT_METRICS
 MAX_METRICS = 32  # in a line
 MAX_NAMES = 48  # of a job: its summary has them, too
 MAX_ERROR = 2000  # characters
-_COUNTS = ("epoch", "epochs", "step", "steps")
-_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_./-]{0,63}")
+_NAME = re.compile(SCRIPT_METRIC)
 # Lines that TensorFlow and the emulation log.
 _LOGGED = re.compile(r"[IWEF]\d{4} |\d{4}-\d\d-\d\d |(INFO|WARNING):|ipu-tensorflow-emulator: ")
 _TRACEBACK = "Traceback (most recent call last):"
@@ -85,7 +85,7 @@ class ScriptOutput:
             raise ValueError(f"{MARK.strip()} must be followed by JSON") from error
         if not isinstance(fields, dict) or not fields:
             raise ValueError(f'{MARK.strip()} must be followed by an object, as {{"loss": 0.5}}')
-        counts = {name: _count(name, fields.pop(name)) for name in _COUNTS if name in fields}
+        counts = {name: _count(name, fields.pop(name)) for name in SCRIPT_COUNTS if name in fields}
         if not 1 <= len(fields) <= MAX_METRICS:
             raise ValueError(f"1 to {MAX_METRICS} metrics may be in a line; got {len(fields)}")
         values = {_name(name): _value(name, value) for name, value in fields.items()}
