@@ -154,6 +154,96 @@ def case_operations_equal_numpy() -> None:
     np.testing.assert_array_equal(doubled(x), 2 * x)
 
 
+TABLE = np.random.RandomState(2).rand(6, 3).astype(np.float32)
+IDS = np.array([[0, 5], [5, 5], [2, 1], [3, 0]], np.int32)
+
+
+def embedded(spec: Any, steps: int) -> List[Any]:
+    """Return the weights and the table after steps of a loop, with a host embedding."""
+    with tf.Graph().as_default():
+        feed = IPUInfeedQueue(tf.data.Dataset.from_tensor_slices(IDS).repeat())
+        embedding = ipu.embedding_ops.create_host_embedding(
+            "table", TABLE.shape, tf.float32, optimizer_spec=spec, initializer=TABLE
+        )
+        with scopes.ipu_scope("/device:IPU:0"):
+            program = loops.repeat(steps, lambda ids: squared(embedding.lookup(ids)), [], feed)
+        with tf1.Session() as session:
+            session.run(tf1.global_variables_initializer())
+            session.run(feed.initializer)
+            with embedding.register(session):
+                session.run(program)
+            (w,) = [each for each in tf1.trainable_variables() if each.op.name == "w"]
+            return session.run([w, embedding.get_embedding_tensor()])
+
+
+def squared(rows: Any) -> Any:
+    w = tf1.get_variable("w", [3, 1], initializer=tf1.ones_initializer())
+    return tf1.train.GradientDescentOptimizer(0.1).minimize(tf.reduce_sum(tf.matmul(rows, w) ** 2))
+
+
+def stock_embedded(steps: int, is_trained: bool) -> List[Any]:
+    with tf.Graph().as_default(), tf1.Session() as session:
+        ids = tf1.data.make_one_shot_iterator(
+            tf.data.Dataset.from_tensor_slices(IDS).repeat()
+        ).get_next()
+        table = tf1.get_variable("table", initializer=TABLE, trainable=is_trained)
+        train = squared(tf.gather(table, ids))
+        session.run(tf1.global_variables_initializer())
+        for _ in range(steps):
+            session.run(train)
+        (w,) = [each for each in tf1.trainable_variables() if each.op.name == "w"]
+        return session.run([w, table])
+
+
+def case_host_embeddings_equal_embeddings_of_stock_tensorflow() -> None:
+    sgd, accumulated = (
+        ipu.embedding_ops.HostEmbeddingOptimizerSpec,
+        ipu.embedding_ops.HostEmbeddingSGDGAOptimizerSpec,
+    )
+    for found, expected in (
+        (embedded(sgd(0.1), 6), stock_embedded(6, True)),
+        (embedded(None, 6), stock_embedded(6, False)),
+        (embedded(accumulated(0.1, 1), 3), stock_embedded(3, True)),
+    ):
+        for value, right in zip(found, expected):
+            np.testing.assert_allclose(value, right, rtol=1e-5)
+
+
+def case_host_embeddings_accumulate_gradients() -> None:
+    """Two lookups with the weights of each: one update with the sum of their gradients."""
+    weights = [np.ones((3, 1), np.float32)]
+    summed = np.zeros_like(TABLE)
+    for ids in IDS[:2]:
+        rows = TABLE[ids]
+        np.add.at(summed, ids, 2 * (rows @ weights[-1]) @ weights[-1].T)
+        weights.append(weights[-1] - 0.1 * 2 * rows.T @ (rows @ weights[-1]))
+    spec = ipu.embedding_ops.HostEmbeddingSGDGAOptimizerSpec(0.5, 2)
+    w, table = embedded(spec, 2)
+    np.testing.assert_allclose(w, weights[-1], rtol=1e-5)
+    np.testing.assert_allclose(table, TABLE - 0.5 * summed, rtol=1e-5)
+
+
+def case_wrong_host_embeddings_are_errors() -> None:
+    create = ipu.embedding_ops.create_host_embedding
+    with pytest.raises(NotImplementedError, match="in sessions"):
+        create("eager", [2, 2], tf.float32)
+    with tf.Graph().as_default():
+        with pytest.raises(ValueError, match="TOKEN or ENCODING"):
+            create("a", [2, 2], tf.float32, partition_strategy="ROWS")
+        with pytest.raises(ValueError, match="optimizer_spec"):
+            create("b", [2, 2], tf.float32, optimizer_spec=0.1)
+        embedding = create("c", [2, 2], tf.float32)
+        with pytest.raises(RuntimeError, match="in programs on the IPU only"):
+            embedding.lookup(tf.constant([0]))
+        with pytest.raises(ValueError, match="needs a session"):
+            embedding.register()
+        with scopes.ipu_scope(), tf1.Session() as session:
+            rows = embedding.lookup(tf.constant([0, 9]))
+            session.run(tf1.global_variables_initializer())
+            with pytest.raises(tf.errors.OpError, match="is not registered"):
+                session.run(rows)
+
+
 def case_layers_of_the_addons_are_those_of_keras() -> None:
     from ipu_tensorflow_addons.keras.layers import LSTM, GroupNormalization
 
@@ -188,7 +278,6 @@ def case_what_needs_an_executable_is_refused_with_words() -> None:
         ipu.application_compile_op.experimental_application_compile_op,
         ipu.serving.export_single_step,
         ipu.custom_ops.codelet_expression_op,
-        ipu.embedding_ops.create_host_embedding,
     ):
         with pytest.raises(NotImplementedError, match="not emulated"):
             refused()
