@@ -101,6 +101,14 @@ def test_every_setting_has_an_entry(settings: type[EnvironmentSettings]) -> None
     assert [each for each in variables if each and f"`{each}`" not in page] == []
 
 
+def test_checks_name_tests_that_exist() -> None:
+    page = (ROOT / "docs" / "evidence" / "checks.md").read_text()
+    named = set(re.findall(r"`(test_\w+)`", page))
+    assert len(named) > 50
+    defined = "".join(path.read_text() for path in tracked("*/test_*.py"))
+    assert [each for each in sorted(named) if f"def {each}(" not in defined] == []
+
+
 def test_the_changelog_has_this_release() -> None:
     if ".dev" not in RELEASE:
         heading = rf"^## \[{re.escape(RELEASE)}\]"
