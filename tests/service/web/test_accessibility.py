@@ -108,6 +108,7 @@ STOP = """
     const near = [one, one.nextElementSibling, one.getRootNode().host, one.closest(".search")];
     const isSeen = near.some((each) => each && hasRing(each))
       && (one.contains(top) || Boolean(top?.contains(one)) || one.labels?.[0]?.contains(top));
+    if (one.matches("iframe")) return [one.title, true]; // the focus may be in its document
     const words = one.ariaLabel ?? (one.innerText?.trim() || one.name || one.localName);
     return [words.slice(0, 60), isSeen];
 """
