@@ -22,6 +22,16 @@ network: {layers: [{neurons: 32}]}
 training: {epochs: 2}
 """
 
+# A network on emulated tiles.
+ON_TILES = """\
+from ipulse_ops.lif.network import LIF, LeakyReadout, Network
+from ipulse_ops.lif.poplar.arrays import PoplarLIF
+from ipulse_ops.lif.poplar.build import build
+with PoplarLIF(Network(4, (LIF(4),), LeakyReadout(2)), 2, 1, 4, tiles_per_ipu=4) as op:
+    op.op.profile()
+print(build().library)
+"""
+
 pytestmark = [pytest.mark.wheels, pytest.mark.timeout(900)]
 
 
@@ -48,6 +58,7 @@ def test_a_wheel_installs_one_package_and_nothing_else(package: str, dist: Path)
     ("package", "file"),
     [
         ("ipulse_ops", "ipulse_ops/lif/cpu/shipped/liblif.so"),
+        ("ipulse_ops", "ipulse_ops/lif/poplar/shipped/libipulse_lif_5.so"),
         ("poplar_emulator", "poplar_emulator/shipped/lib/libpoplar.so"),
         ("ipulse_worker", "ipulse_worker/runner/report/templates/page.html"),
         *(("ipulse", f"ipulse/examples/{name}.yaml") for name in EXAMPLES),
@@ -63,6 +74,13 @@ def test_the_ops_train_in_plain_keras(environment: Environment) -> None:
     example = shutil.copy(ROOT / "examples" / "keras_alone.py", environment.folder)
     assert "accuracy" in environment.python(example)
     assert not any(map(environment.has, ("fastapi", "pydantic", "celery", "ipulse")))
+
+
+def test_the_op_of_the_wheel_runs_on_the_emulator_of_the_wheel(environment: Environment) -> None:
+    environment.install("ipulse-ops[emulator]")
+    output = environment.python("-c", ON_TILES)
+    assert "/ipulse_ops/lif/poplar/shipped/" in output
+    assert "building" not in output  # both wheels contain what is compiled
 
 
 def test_the_emulator_runs_a_poplar_program(environment: Environment) -> None:

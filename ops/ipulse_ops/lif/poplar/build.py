@@ -1,6 +1,7 @@
 """Compiles the op for the emulator: its library with g++, its codelets with popc.
 
-For the SDK, `make` in this directory compiles the same sources.
+A wheel contains both, for the emulator that its build used. For the SDK, `make` in
+this directory compiles the same sources.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import Dict, Sequence
 from ipulse_core.build_cache.build_once import Steps, build_once
 from ipulse_core.build_cache.directory import cache_directory
 from ipulse_core.build_cache.progress import ProgressCallback, print_progress
+from ipulse_core.build_cache.shipped import FOLDER, find_shipped, ship
 from ipulse_core.build_cache.toolchain import BuildFailed, compiler, run_compiler, unity_sources
 from ipulse_core.build_cache.unused_builds import mark_used
 from ipulse_core.ipu import API_LEVEL
@@ -28,6 +30,9 @@ from poplar_emulator import build as emulator
 
 CODELETS = "ipulse_lif.gp"
 OWN_CODELET = "own_loss.cpp"
+SHIPPED = SOURCES / FOLDER
+# The prefix in a wheel of the emulator, seen from SHIPPED in a wheel of this package.
+SHIPPED_PREFIX = "$ORIGIN/../../../../poplar_emulator/shipped"
 
 
 # One build per level; a change of the sources takes effect in the next process.
@@ -35,15 +40,29 @@ _built: Dict[int, BuiltOp] = {}
 
 
 def build(api_level: int = API_LEVEL, progress: ProgressCallback = print_progress) -> BuiltOp:
-    """Return the op's library and codelets; build them for every level if need be.
+    """Return the op's library and codelets; build what is neither shipped nor in the cache.
 
     api_level: 4 for SDK 2.0 to 2.2, 5 for SDK 2.3 to 3.4.
     progress: called before a build, after each of its steps and while another process builds.
     Raises MissingCompiler, BuildFailed.
     """
     if api_level not in _built:
-        _built[api_level] = _find_or_build(api_level, progress)
+        prefix = emulator.build(progress=progress)
+        if find_shipped(SHIPPED, _library(api_level), recipe(prefix)):
+            _built[api_level] = BuiltOp(SHIPPED / _library(api_level), SHIPPED / CODELETS)
+        else:
+            _built[api_level] = _find_or_build(prefix, str(prefix), api_level, progress)
     return _built[api_level]
+
+
+def ship_op(folder: Path) -> None:
+    """Put library and codelets into a new folder for a wheel. Raises MissingCompiler, BuildFailed.
+
+    They are for the emulator's wheel, which finds them if both are installed in one place.
+    """
+    prefix = emulator.build()
+    built = _find_or_build(prefix, SHIPPED_PREFIX, API_LEVEL, print_progress)
+    ship(built.library.parent, folder, recipe(prefix))
 
 
 def build_with(codelet: str, progress: ProgressCallback = print_progress) -> BuiltOp:
@@ -70,23 +89,36 @@ def build_with(codelet: str, progress: ProgressCallback = print_progress) -> Bui
     return found
 
 
-def _find_or_build(api_level: int, progress: ProgressCallback) -> BuiltOp:
-    prefix = emulator.build(progress=progress)
-    directory = (
-        cache_directory()
-        / f"poplar-op-{hash_of_sources(f'{emulator.fingerprint(prefix)} {prefix}')}"
-    )
-    built = BuiltOp(directory / f"libipulse_lif_{api_level}.so", directory / CODELETS)
+def _library(api_level: int) -> str:
+    return f"libipulse_lif_{api_level}.so"
+
+
+def recipe(prefix: Path) -> str:
+    """Return the hash of all that a shipped op is built from."""
+    return hash_of_sources(emulator.fingerprint(prefix))
+
+
+def _find_or_build(
+    prefix: Path, installed: str, api_level: int, progress: ProgressCallback
+) -> BuiltOp:
+    """Return the op of the cache.
+
+    prefix: of the emulator.
+    installed: the prefix whose libraries the op loads, if they are not loaded.
+    """
+    made_from = hash_of_sources(f"{emulator.fingerprint(prefix)} {installed}")
+    directory = cache_directory() / f"poplar-op-{made_from}"
+    built = BuiltOp(directory / _library(api_level), directory / CODELETS)
     if not mark_used(directory):
 
         def make(complete: Path, scratch: Path, steps: Steps) -> None:
-            _compile(prefix, complete, scratch, steps)
+            _compile(prefix, installed, complete, scratch, steps)
 
         build_once("the LIF op for Poplar", "poplar-op", directory, CODELETS, make, progress)
     return built
 
 
-def _compile(prefix: Path, complete: Path, scratch: Path, steps: Steps) -> None:
+def _compile(prefix: Path, installed: str, complete: Path, scratch: Path, steps: Steps) -> None:
     def compile_one(source: Path, level: int) -> str:
         out = str(scratch / f"{source.stem}-{level}.o")
         defined = f"-DIPU_OP_API_LEVEL={level}"
@@ -106,10 +138,11 @@ def _compile(prefix: Path, complete: Path, scratch: Path, steps: Steps) -> None:
     steps.begin(len(units) + len(LEVELS) + 1)
     objects = dict(zip(units, steps.run([partial(compile_one, *unit) for unit in units])))
     lib = prefix / "lib"
-    link = ["-shared", "-Wl,-z,defs", f"-L{lib}", f"-Wl,-rpath,{lib}"]
+    paths = [f"-L{lib}", f"-Wl,-rpath-link,{lib}", f"-Wl,-rpath,{installed}/lib"]
+    link = ["-shared", "-Wl,-z,defs", *paths]
     for level in LEVELS:
         of_level = [out for (_, at), out in objects.items() if at in (0, level)]
-        out = str(complete / f"libipulse_lif_{level}.so")
+        out = str(complete / _library(level))
         libraries = [f"-l{name}" for name in LIBRARIES]
         run_compiler([*compiler(), *FLAGS, *link, "-o", out, *of_level, *libraries])
         steps.finish_one()
