@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import atexit
 import os
 import re
 import runpy
@@ -13,7 +14,27 @@ from typing import List, Optional
 from ipu_tensorflow_emulator import settings
 from ipu_tensorflow_emulator.activation import has_announced, is_enabled, say
 
-_TF1_ONLY = re.compile(r"module '\S*tensorflow\S*' has no attribute '(\w+)'")
+# What a script's last exception says, and the way on.
+_HINTS = (
+    (
+        re.compile(r"No module named 'pop(torch|art)"),
+        "only TensorFlow for the IPU is emulated: PopTorch and PopART are not",
+    ),
+    (
+        re.compile(r"No module named '(?P<name>[\w.]+)'"),
+        "{name} is not installed here: install it with pip, or leave it out. Only TensorFlow and "
+        "custom ops run as on an IPU",
+    ),
+    (
+        re.compile(r"URL fetch failure|urlopen error|name resolution|Network is unreachable"),
+        "a download failed: check the network, or put the file where the script looks for it; "
+        "keras.datasets looks in ~/.keras/datasets",
+    ),
+    (
+        re.compile(r"module '\S*tensorflow\S*' has no attribute '(?P<name>\w+)'"),
+        "tf.{name} is of TensorFlow 1: try the option --tf1",
+    ),
+)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -74,15 +95,23 @@ def main(arguments: Optional[List[str]] = None) -> int:
         present_tensorflow_1()
     try:
         runpy.run_path(options.script, run_name="__main__")
-    except AttributeError as error:
-        found = _TF1_ONLY.search(str(error))
-        if found and not settings.is_tf1():
-            say(f"tf.{found.group(1)} is of TensorFlow 1: try the option --tf1")
+    except Exception as error:
+        hint = _hint(str(error))
+        if hint:
+            atexit.register(say, hint)  # after the traceback
         raise
     finally:
         if is_enabled() and not has_announced():
             say("the script did not import tensorflow.python.ipu, so nothing was emulated")
     return 0
+
+
+def _hint(message: str) -> Optional[str]:
+    for pattern, words in _HINTS:
+        found = pattern.search(message)
+        if found and not ("--tf1" in words and settings.is_tf1()):
+            return words.format(**found.groupdict())
+    return None
 
 
 if __name__ == "__main__":

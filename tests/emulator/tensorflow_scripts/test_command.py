@@ -31,6 +31,61 @@ def test_a_script_without_ipus_never_claims_to_be_emulated(tmp_path: Path) -> No
     assert "nothing was emulated" in done.stderr
 
 
+@pytest.mark.parametrize(
+    ("program", "hint"),
+    [
+        ("import no_such_package", "no_such_package is not installed here"),
+        ("import poptorch", "PopTorch and PopART are not"),
+        (
+            "import urllib.request; urllib.request.urlopen('http://no.invalid/')",
+            "~/.keras/datasets",
+        ),
+    ],
+)
+def test_what_a_script_lacks_is_said_with_the_way_on(
+    tmp_path: Path, program: str, hint: str
+) -> None:
+    script = tmp_path / "lacking.py"
+    script.write_text(f"{program}\n")
+    done = ran(script)
+    assert done.returncode == 1
+    assert "Traceback" in done.stderr
+    assert hint in done.stderr
+    assert [each.name for each in tmp_path.iterdir()] == ["lacking.py"]
+
+
+BAD_SETTINGS = """
+import os, sys
+os.environ["TF_POPLAR_FLAGS"] = sys.argv[2]
+from tensorflow.python import ipu
+config = ipu.config.IPUConfig()
+config.auto_select_ipus = int(sys.argv[1])
+config.configure_ipu_system()
+print("ran")
+"""
+
+
+@pytest.mark.verify
+@pytest.mark.old_python
+@pytest.mark.parametrize(
+    ("ipus", "flags", "words"),
+    [
+        ("64", "", "`--ipus 64` of the command"),
+        ("3", "", "a device has 1, 2, 4, 8"),
+        ("1", "--use_ipu_modle", "Unknown flag passed in TF_POPLAR_FLAGS: use_ipu_modle"),
+    ],
+)
+def test_settings_that_no_ipu_has_end_the_script(
+    tmp_path: Path, ipus: str, flags: str, words: str
+) -> None:
+    script = tmp_path / "wrong.py"
+    script.write_text(BAD_SETTINGS)
+    done = ran(script, ipus, flags)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert words in done.stderr
+    assert [each.name for each in tmp_path.iterdir()] == ["wrong.py"]
+
+
 def test_settings_are_checked_before_the_script_runs(tmp_path: Path) -> None:
     script = tmp_path / "plain.py"
     script.write_text("print('ran')\n")
