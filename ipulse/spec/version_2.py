@@ -29,6 +29,7 @@ from ipulse_core.registry.layer_paths import (
     RECURRENT,
     SKIP,
     USUAL,
+    WEIGHTED,
     Place,
     place_of,
 )
@@ -173,7 +174,7 @@ def connections() -> Mapping[str, Model]:
             fields["from"] = _field(str, description=_FROM, examples=["layers[0]"])
         elif kind != RECURRENT:
             fields["pool_size"] = _own("pool_size", SumPoolSpec)
-        if kind == "dense":
+        if kind in WEIGHTED:
             either = Annotated[DelaySteps | DelaysSpec, ByShape()] | None
             words = f"{fields['delay'][1].description} An object: delays of single connections."
             fields["delay"] = _field(either, default=None, description=words)

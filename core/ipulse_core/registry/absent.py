@@ -103,12 +103,6 @@ _ROWS: Tuple[Tuple[Tuple[str, ...], Tuple[str, ...], str, str], ...] = (
         "the layer has one slot per neuron",
     ),
     (
-        _DELAYS,
-        (*_CONVS, *_CONV_EQUATIONS),
-        NOT_WRITTEN,
-        "the connections of a convolution have one delay",
-    ),
-    (
         ("several_ipus", "half_weights", "half_states", "device_training"),
         ("cpu",),
         MATHEMATICS,

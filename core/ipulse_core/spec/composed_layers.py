@@ -15,7 +15,7 @@ from ipulse_core.spec.start_weights import constant_of, trained_constants
 
 NOT_IN_NIR = (
     "convolutions with dropout, residual additions, trained constants, constants by filter, "
-    "synapses, adaptive thresholds, capacities or truncated gradients"
+    "synapses, adaptive thresholds, capacities, delays of connections or truncated gradients"
 )
 
 
@@ -23,11 +23,11 @@ def has_composed_neurons(network: Any, layer: Any) -> bool:
     """Returns whether a layer is a convolution with constants that its own kernel has not.
 
     These are constants that are trained or differ by filter, synapses and adaptive thresholds, and
-    besides a capacity.
+    besides a capacity and delays of its connections.
     """
     if not is_conv(layer) or has_own_neurons(layer):
         return False
-    if field_of(layer, "capacity") is not None:
+    if field_of(layer, "capacity") is not None or field_of(layer, "delays") is not None:
         return True
     return bool(trained_constants(network, layer)) or has_constants_of_filters(layer)
 

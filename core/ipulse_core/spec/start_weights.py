@@ -83,6 +83,10 @@ def start_shapes(spec: Any, of_ops: Mapping[int, Mapping[str, Shape]] = {}) -> D
         shapes[name] = geometry.weights
         if layer.bias:
             shapes[f"{name}_bias"] = (geometry.filters,)
+        delays = field_of(layer, "delays")
+        if delays is not None:
+            of_channels = (geometry.entering.channels,)
+            shapes[f"{name}{DELAYS}"] = geometry.weights if delays.per == "synapse" else of_channels
         for constant in trained_constants(network, layer):
             shapes[f"{name}_{constant}"] = (geometry.filters,)
         shapes.update(_parameter_shapes(name, layer, geometry.filters))

@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 from ipulse.models import ByKind, ByShape, Field, ListOf, StrictModel
 from ipulse_core.errors import Problem
 
+from .delays import DELAYS, DelaysSpec
 from .equations import GATE, Gate, NeuronSpec, wrong_lengths
 from .layers import (
     ADAPTATION,
@@ -125,6 +126,11 @@ class _ConvLayer(NamedLayer):
     dropout: Dropout = added_field(0.0)
     residual: Residual = added_field(())
     delay: Delay = None
+    delays: DelaysSpec | None = Field(
+        default=None,
+        exclude_if=is_none,
+        description=f"{DELAYS} A sending neuron is a channel of the input, in all its pixels.",
+    )
     neuron: NeuronSpec | None = Field(
         default=None,
         description="Equations of the neurons, which then have no decay, gain, threshold and "
@@ -141,6 +147,9 @@ class _ConvLayer(NamedLayer):
             detail = "is for neurons with equations: set second_threshold, or a neuron"
             yield Problem("/gate", "inconsistent", detail)
         yield from policy_without_capacity(self)
+        if self.delays is not None and self.groups > 1:
+            detail = "a convolution in groups has one delay for its connections: remove one of both"
+            yield Problem("/delays", "unsupported", detail)
         yield from wrong_constants(self, self.filters, "filters")
         if self.second_threshold is not None and isinstance(self.threshold, tuple):
             detail = "a second threshold needs one threshold for all filters: remove one of the two"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import prod
 from typing import TYPE_CHECKING
 
 from ipulse.spec.device import CPUDevice
@@ -23,6 +24,7 @@ from ipulse_core.spec.conv_layers import (
     geometry_of,
     hidden_sizes,
     input_scale,
+    is_conv,
     planes_of,
     senders_of,
 )
@@ -216,10 +218,13 @@ def _problems_of_connections(spec: ExperimentSpec) -> Iterator[Problem]:
         senders, neurons = all_senders[index], sizes[index + 1]
         taps = delays.taps
         each = f"{senders:,} senders with {taps:,} delays each"
-        if taps * senders * neurons > MAX_TAPPED_WEIGHTS:
+        weights = taps * senders * neurons
+        if is_conv(layer):
+            weights = taps * prod(conv_geometries(spec)[index].weights)
+        if weights > MAX_TAPPED_WEIGHTS:
             takes = (
                 f"{each} to {neurons:,} neurons take "
-                f"{4 * taps * senders * neurons / 2**20:,.0f} MiB in a training step, of at most "
+                f"{4 * weights / 2**20:,.0f} MiB in a training step, of at most "
                 f"{4 * MAX_TAPPED_WEIGHTS // 2**20:,}"
             )
         elif taps * senders > most:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from functools import partial
-from typing import Any, List, Optional
+from dataclasses import replace
+from typing import Any, Optional, Tuple
 
 import numpy as np
 import tensorflow as tf
@@ -13,7 +13,6 @@ from ipulse_ops.conv.spike_conv import spike_conv
 from ipulse_ops.equations.layer_equations import LayerEquations
 from ipulse_ops.keras.equations_neurons import EquationsNeurons, NeuronSpikes
 from ipulse_ops.keras.single_layer import PooledRun, Spikes
-from ipulse_ops.lif.connection_delays import ConnectionDelays, drawn_delays
 from ipulse_ops.lif.delayed_weights import taps_of
 from ipulse_ops.lif.poplar.backends import conv_ops
 from ipulse_ops.sparse import pooled_spikes, spike_matmul
@@ -25,43 +24,15 @@ class EquationsLayer(EquationsNeurons):
 
     inputs: number of senders.
     bias: True adds a trained current per neuron at every step.
-    delays: of the connections from the senders; None: their spikes arrive at once.
 
     The other arguments are those of EquationsNeurons.
     """
 
     def __init__(
-        self,
-        inputs: int,
-        layer: LayerEquations,
-        bias: bool = False,
-        *args: Any,
-        delays: Optional[ConnectionDelays] = None,
-        **kwargs: Any,
+        self, inputs: int, layer: LayerEquations, bias: bool = False, *args: Any, **kwargs: Any
     ) -> None:
         biases = layer.neurons if bias else 0
         super().__init__((inputs, layer.neurons), layer, biases, *args, **kwargs)
-        self.delays = delays
-        self._steps = None
-        if delays is not None:
-            with tf.name_scope(self.name):
-                self._steps = self._delay_variable(inputs, delays)
-
-    @property
-    def kernels(self) -> List[Any]:
-        """The input and recurrent weights, the bias and the delays, as far as it has them."""
-        return super().kernels if self._steps is None else [*super().kernels, self._steps]
-
-    def _delay_variable(self, inputs: int, delays: ConnectionDelays) -> Any:
-        drawn = drawn_delays(delays, self.seed, 0, inputs, self.layer.neurons)
-        bounds = {"clip_value_min": 0.0, "clip_value_max": float(delays.longest)}
-        return self._variable(
-            "delays",
-            drawn.shape,
-            tf.keras.initializers.Constant(drawn),
-            trainable=delays.are_trained,
-            constraint=partial(tf.clip_by_value, **bounds) if delays.are_trained else None,
-        )
 
     def call(self, ids: Any, counts: Any, training: Optional[bool] = None) -> Spikes:
         """Run the layer on spikes, as a LIFLayer."""
@@ -86,10 +57,7 @@ class EquationsLayer(EquationsNeurons):
         if scale != 1.0:
             kernel = kernel * np.float32(scale)
         if self.delays is not None:
-            steps = tf.convert_to_tensor(self._steps)
-            if self.delays.rounded and not training:
-                steps = tf.round(steps)
-            kernel, arrivals = taps_of(kernel, steps, self.delays)
+            kernel, arrivals = taps_of(kernel, self._steps_in_use(training), self.delays)
             ids, counts = delayed_spikes(ids, counts, arrivals)
         current = spike_matmul(kernel, ids, counts)
         return current if self._bias is None else current + tf.convert_to_tensor(self._bias)
@@ -106,7 +74,8 @@ class EquationsConvolution(EquationsNeurons):
     the pooled sites, as ipulse_ops.sparse.pooled_spikes lists them. With `tiles`, the convolution
     and the pool run on the emulated IPU, too, and the shapes of the spikes must be static.
 
-    Raises ValueError if the equations are of another number of neurons, or recurrent.
+    Raises ValueError if the equations are of another number of neurons, or recurrent, or if a
+    convolution in groups has delays of its connections.
     """
 
     def __init__(
@@ -127,6 +96,8 @@ class EquationsConvolution(EquationsNeurons):
             )
         if layer.recurrent:
             raise ValueError("the neurons of a convolution do not receive their own spikes")
+        if kwargs.get("delays") is not None and geometry.groups > 1:
+            raise ValueError("a convolution in groups has one delay for its connections")
         biases = geometry.filters if bias else 0
         super().__init__(
             geometry.weights, layer, biases, threads, tiles, input_scale=input_scale, **kwargs
@@ -161,10 +132,42 @@ class EquationsConvolution(EquationsNeurons):
         bias = None if self._bias is None else tf.convert_to_tensor(self._bias)
         scale = self.input_scale * factor
         kernel = tf.convert_to_tensor(self.weights_in_use()[0])
-        inputs = self.geometry, kernel, ids, counts, bias
-        if self._on_tiles is not None:
+        geometry = self.geometry
+        if self.delays is not None:
+            kernel, ids, counts = self._delayed(kernel, ids, counts, training)
+            channels = self.delays.taps * geometry.entering.channels
+            planes = replace(geometry.entering, channels=channels)
+            geometry = replace(geometry, entering=planes)
+        inputs = geometry, kernel, ids, counts, bias
+        if self._on_tiles is not None and self.delays is None:  # lists of taps have any length
             return self._on_tiles.spike_conv(*inputs, input_scale=scale)
         return spike_conv(*inputs, input_scale=scale, threads=self.threads)
+
+    def _delayed(
+        self, kernel: Any, ids: Any, counts: Any, training: Optional[bool]
+    ) -> Tuple[Any, Any, Any]:
+        """Return a kernel of taps, each of which is a channel, and the spikes of these channels."""
+        assert self.delays is not None  # noqa: S101 - the caller checked it
+        planes, taps, steps = self.geometry.entering, self.delays.taps, self._steps_in_use(training)
+        height, width, channels, filters = kernel.shape.as_list()
+        of_channels = [channels, height * width * filters]
+        if not self.delays.are_trained:
+            steps = tf.reshape(tf.transpose(steps, [2, 0, 1, 3]), of_channels)
+        matrix = tf.reshape(tf.transpose(kernel, [2, 0, 1, 3]), of_channels)
+        taller, arrivals = taps_of(matrix, steps, self.delays)
+        taller = tf.reshape(taller, [taps * channels, height, width, filters])
+        sender = np.arange(planes.sites)
+        pixels = planes.height * planes.width
+        channel = sender // pixels if planes.channels_first else sender % channels
+        ids, counts = delayed_spikes(ids, counts, tf.gather(arrivals, channel, axis=1))
+        if not planes.channels_first:
+            tap, sent = (
+                tf.cast(ids, tf.int32) // planes.sites,
+                tf.cast(ids, tf.int32) % planes.sites,
+            )
+            moved = sent // channels * (taps * channels) + tap * channels + sent % channels
+            ids += tf.stop_gradient(tf.cast(moved, ids.dtype) - ids)
+        return tf.transpose(taller, [1, 2, 0, 3]), ids, counts
 
     def _pooled(self, neurons: Spikes) -> Spikes:
         """Return the pooled sites: on tiles with as many slots as neurons in the pool."""

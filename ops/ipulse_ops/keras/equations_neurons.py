@@ -13,6 +13,7 @@ from ipulse_ops.equations.kernel import EquationsKernel
 from ipulse_ops.equations.layer_equations import LayerEquations
 from ipulse_ops.equations.poplar_kernel import EquationsOnTiles
 from ipulse_ops.keras.constraints import clipped
+from ipulse_ops.lif.connection_delays import ConnectionDelays, drawn_for
 from ipulse_ops.lif.slot_lists import later
 from ipulse_ops.lif.weight_types import WEIGHT_TYPES, rounded
 from ipulse_ops.quantisation import Quantisation, quantisation_of
@@ -53,6 +54,7 @@ class EquationsNeurons(tf.keras.layers.Layer):  # type: ignore[misc] # TensorFlo
     capacity: number of slots for neurons that spike or carry gradient, which others send nothing
         to; None for one slot per neuron.
     policy, seed: which neurons get a slot, as of ipulse_ops.reference.select_spikes.
+    delays: of the connections from the senders; None: their spikes arrive at once.
 
     Raises ValueError for a capacity of a recurrent layer; MissingCompiler, BuildFailed;
     MissingEmulator for tiles.
@@ -74,6 +76,7 @@ class EquationsNeurons(tf.keras.layers.Layer):  # type: ignore[misc] # TensorFlo
         capacity: Optional[int] = None,
         policy: str = "index",
         seed: int = 0,
+        delays: Optional[ConnectionDelays] = None,
         **kwargs: Any,
     ) -> None:
         kwargs.setdefault("dtype", "float32")
@@ -88,6 +91,7 @@ class EquationsNeurons(tf.keras.layers.Layer):  # type: ignore[misc] # TensorFlo
             if layer.recurrent:
                 raise ValueError("a recurrent layer of equations has one slot per neuron")
         self.capacity, self.policy, self.seed = capacity, choice("policy", policy, POLICIES), seed
+        self.delays = delays
         self.failure: Optional[Exception] = None
         self._make_kernel(tiles)
         with tf.name_scope(self.name):  # Keras 2 names by it; two layers' names must differ
@@ -96,6 +100,7 @@ class EquationsNeurons(tf.keras.layers.Layer):  # type: ignore[misc] # TensorFlo
                 square = (layer.neurons, layer.neurons)
                 self._kernels.append(self._variable("recurrent", square, "glorot_uniform"))
             self._bias = self._variable("bias", (biases,), "zeros") if biases else None
+            self._steps = None if delays is None else self._add_delays(delays, shape)
             self._constants = self._add_constants()
             self._deviation = None
             if standardised:
@@ -112,8 +117,9 @@ class EquationsNeurons(tf.keras.layers.Layer):  # type: ignore[misc] # TensorFlo
 
     @property
     def kernels(self) -> List[Any]:
-        """The input and recurrent weights and the bias, as far as it has them."""
-        return self._kernels if self._bias is None else [*self._kernels, self._bias]
+        """The input and recurrent weights, the bias and the delays, as far as it has them."""
+        rest = [each for each in (self._bias, self._steps) if each is not None]
+        return [*self._kernels, *rest]
 
     @property
     def second_thresholds(self) -> List[Optional[Any]]:
@@ -319,6 +325,24 @@ class EquationsNeurons(tf.keras.layers.Layer):  # type: ignore[misc] # TensorFlo
     def _add_constants(self) -> Dict[str, Any]:
         """Return the trained constants of LIF neurons by name; a subclass may have some."""
         return {}
+
+    def _add_delays(self, delays: ConnectionDelays, weights: Tuple[int, ...]) -> Any:
+        """Return the variable of the delays of input weights of a shape."""
+        drawn = drawn_for(delays, self.seed, 0, weights)
+        bounds = {"clip_value_min": 0.0, "clip_value_max": float(delays.longest)}
+        return self._variable(
+            "delays",
+            drawn.shape,
+            tf.keras.initializers.Constant(drawn),
+            trainable=delays.are_trained,
+            constraint=partial(tf.clip_by_value, **bounds) if delays.are_trained else None,
+        )
+
+    def _steps_in_use(self, training: Optional[bool]) -> Any:
+        """Return the delays as a run reads them."""
+        steps = tf.convert_to_tensor(self._steps)
+        is_rounded = self.delays is not None and self.delays.rounded and not training
+        return tf.round(steps) if is_rounded else steps
 
     def _add_parameters(self) -> Tuple[Any, ...]:
         """Return the variables of the trained parameters."""

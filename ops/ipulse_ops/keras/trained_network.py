@@ -18,6 +18,7 @@ from ipulse_core.spec.upgrade import upgrade
 from ipulse_ops.keras.convolutions.conv_network import ConvNetwork
 from ipulse_ops.keras.convolutions.convolution import Convolution
 from ipulse_ops.keras.convolutions.trained_convolutions import (
+    connection_delays,
     quantisation_config,
     standardises,
     surrogate_config,
@@ -29,7 +30,6 @@ from ipulse_ops.keras.part_network import PartNetwork
 from ipulse_ops.keras.single_layer import LIFReadout
 from ipulse_ops.keras.trained_constants import BOUNDS
 from ipulse_ops.keras.trained_parts import trained_parts
-from ipulse_ops.lif.connection_delays import ConnectionDelays
 from ipulse_ops.lif.network import LIF, Layer, LeakyReadout
 from ipulse_ops.lif.weights import weight_shapes
 
@@ -167,10 +167,7 @@ def _layer(
     values = {key: _number(value) for key, value in described.items() if key in known}
     values["residual"] = [number - 1 - before for number in described["residual"]]
     values["neurons"] = int(weights_array(weights, name).shape[1])
-    delays = described["delays"]
-    if delays is not None:
-        known = {field.name for field in fields(ConnectionDelays)}
-        values["delays"] = ConnectionDelays(**{key: delays[key] for key in known})
+    values["delays"] = connection_delays(described)
     adaptation = described.get("adaptation")  # a leaky readout has none
     if adaptation is not None:
         values["adaptation_strength"] = _number(adaptation["strength"])

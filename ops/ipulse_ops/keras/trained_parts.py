@@ -15,6 +15,7 @@ from ipulse_core.spec.start_weights import PARAMETER
 from ipulse_core.spec.stretches import stretches_of
 from ipulse_ops.equations.layer_equations import LayerEquations
 from ipulse_ops.keras.convolutions.trained_convolutions import (
+    connection_delays,
     layer_arrays,
     quantisation_config,
     standardises,
@@ -24,7 +25,6 @@ from ipulse_ops.keras.convolutions.trained_convolutions import (
 )
 from ipulse_ops.keras.equations_layer import EquationsConvolution, EquationsLayer
 from ipulse_ops.keras.part_network import PartNetwork
-from ipulse_ops.lif.connection_delays import ConnectionDelays
 from ipulse_ops.surrogate import surrogate_of
 
 _Make = Callable[..., Any]
@@ -156,13 +156,12 @@ def _equations(
         "name": name.replace("_", ""),
         **slots,
     }
+    delays = connection_delays(document)
+    if delays is not None:
+        arrays.append(weights_array(weights, f"{name}_delays"))
+        weights_as["delays"] = delays
     made: Union[EquationsLayer, EquationsConvolution]
     if layer.filters is None:
-        delays = document.get("delays")
-        if delays is not None:
-            arrays.append(weights_array(weights, f"{name}_delays"))
-            given = (delays["longest"], delays["per"], delays["rounded"])
-            weights_as["delays"] = ConnectionDelays(*given)
         made = EquationsLayer(len(arrays[0]), layer, bias, threads, input_scale=scale, **weights_as)
     else:
         geometry = conv_geometries(described)[index]

@@ -5,6 +5,7 @@ Their initial values depend on a seed, the layer's number and the positions alon
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Tuple
 
@@ -51,6 +52,18 @@ class ConnectionDelays:
     def shape(self, senders: int, neurons: int) -> Tuple[int, ...]:
         """Return the shape of the delays."""
         return (senders,) if self.are_trained else (senders, neurons)
+
+
+def drawn_for(
+    delays: ConnectionDelays, seed: int, layer: int, weights: Tuple[int, ...]
+) -> np.ndarray:
+    """Return what `drawn_delays` returns for weights `[N_in, neurons]` or a kernel as in Keras.
+
+    Of a kernel each weight is a synapse, and each channel of the input a sender.
+    """
+    senders = weights[-2] if delays.are_trained else math.prod(weights[:-1])
+    drawn = drawn_delays(delays, seed, layer, senders, weights[-1])
+    return drawn if delays.are_trained else drawn.reshape(weights)
 
 
 def drawn_delays(

@@ -13,6 +13,7 @@ from ipulse_core.spec.resolved_spec import read_part
 from ipulse_ops.keras.convolutions.composed import ComposedConvolution
 from ipulse_ops.keras.convolutions.composed_of_spec import composed_of_spec
 from ipulse_ops.keras.convolutions.convolution import Convolution
+from ipulse_ops.lif.connection_delays import ConnectionDelays
 from ipulse_ops.lif.conv_layer import ConvLIF
 from ipulse_ops.surrogate import surrogate_of
 
@@ -64,8 +65,12 @@ def trained_convolution(
     name = f"layer_{index + 1}"
     if is_composed_convolution(described, layer):
         weights_options.update(slots)
+        delays, arrays = connection_delays(document), layer_arrays(weights, name, bias=layer.bias)
+        if delays is not None:
+            weights_options["delays"] = delays
+            arrays.append(weights_array(weights, f"{name}_delays"))
         composed = composed_of_spec(described, index, surrogate, **weights_options, **options)
-        composed.set_kernels(layer_arrays(weights, name, bias=layer.bias))
+        composed.set_kernels(arrays)
         composed.set_constants(
             {each: weights_array(weights, f"{name}_{each}") for each in composed.constants}
         )
@@ -96,6 +101,14 @@ def surrogate_config(network: Mapping[str, Any]) -> Dict[str, Any]:
     """Return the surrogate of a spec's network as ipulse_ops.surrogate.surrogate_of takes it."""
     surrogate = dict(network["surrogate"])
     return {"kind": surrogate.pop("name"), **surrogate}
+
+
+def connection_delays(layer: Mapping[str, Any]) -> Optional[ConnectionDelays]:
+    """Return the delays of the connections of a layer of a spec, as JSON; None without them."""
+    delays = layer.get("delays")
+    if delays is None:
+        return None
+    return ConnectionDelays(delays["longest"], delays["per"], delays["rounded"])
 
 
 def quantisation_config(layer: Mapping[str, Any]) -> Optional[Dict[str, Any]]:

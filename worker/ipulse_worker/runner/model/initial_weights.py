@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, List, Optional
+from typing import TYPE_CHECKING, Iterator, List, Optional
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from ipulse_core.spec.derived_values import input_channels
 from ipulse_core.spec.start_weights import Shape
 from ipulse_core.spec.stretches import stretches_of
 from ipulse_ops.conv.initialisation import balanced_kernels
-from ipulse_ops.lif.connection_delays import drawn_delays
+from ipulse_ops.lif.connection_delays import drawn_for
 from ipulse_ops.lif.reference.network_pass import forward
 from ipulse_ops.reference.spikes import added_spikes, dense_to_sparse, sparse_to_dense
 from ipulse_ops.training.initialisation import balanced_weights
@@ -97,17 +97,14 @@ def _by_parts(
             (index,) = stretch.layers
             balanced = balanced_package if stretch.is_package else balanced_equations
             own, spikes = balanced(spec, index, ids, counts, std, seed)
-            delays = connection_delays_of(spec.network.layers[index])
-            if delays is not None:  # weights are measured as if spikes arrived at once
-                own.append(drawn_delays(delays, seed, index, *own[0].shape))
-            weights += own
+            weights += [*own, *_drawn_delays(spec, index, own[0], seed)]
             sent.append(spikes)
             continue
         if stretch.is_conv:
             (index,) = stretch.layers
             convolution = convolution_of(spec, index)
             own, spikes = balanced_kernels([convolution], ids, counts, std, seed, index)
-            weights += own
+            weights += [*own, *_drawn_delays(spec, index, own[0], seed)]
             sent.append(spikes)
             continue
         if stretch.is_op:
@@ -130,6 +127,18 @@ def _by_parts(
             traces = forward(network, own, ids, counts).layers
             sent += [(each.spike_ids, each.spike_counts[..., 0]) for each in traces]
     return weights
+
+
+def _drawn_delays(
+    spec: ExperimentSpec, index: int, weights: np.ndarray, seed: int
+) -> Iterator[np.ndarray]:
+    """Yield the delays of a layer's connections, if they have delays of their own.
+
+    The weights are measured as if spikes arrived at once.
+    """
+    delays = connection_delays_of(spec.network.layers[index])
+    if delays is not None:
+        yield drawn_for(delays, seed, index, weights.shape)
 
 
 def _draw_op_weight(

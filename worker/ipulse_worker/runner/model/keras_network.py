@@ -167,12 +167,12 @@ def _single_part(
         **_weights_of(spec, index, threads),
         **_slots_of(spec, index, limits),
         "input_scale": scale,
+        "delays": connection_delays_of(described),
         "name": f"layer_{index + 1}",
     }
     if stretch.is_conv:
         return EquationsConvolution(conv_geometries(spec)[index], equations, **options)
-    delays = connection_delays_of(described)
-    return EquationsLayer(stretch.senders, equations, delays=delays, **options)
+    return EquationsLayer(stretch.senders, equations, **options)
 
 
 def _convolution(
@@ -186,6 +186,7 @@ def _convolution(
         index,
         surrogate,
         tiles=spec.device.tiles if spec.device.kind == "emulator" else None,
+        delays=connection_delays_of(spec.network.layers[index]),
         **_weights_of(spec, index, threads),
         **_slots_of(spec, index, limits),
     )

@@ -126,6 +126,7 @@ def weight_names(spec: ExperimentSpec, ops: Optional[CustomOps] = None) -> List[
     before = conv_layers(spec.network)
     for name, layer in zip(layers, before):
         found += [name, f"{name}_bias"] if layer.bias else [name]
+        found += [f"{name}{DELAYS}"] * (field_of(layer, "delays") is not None)
     return found + _names(network_of(spec), layers[len(before) :])
 
 
