@@ -109,11 +109,12 @@ _ROWS: Tuple[Tuple[Tuple[str, ...], Tuple[str, ...], str, str], ...] = (
         "a CPU has no tiles",
     ),
     (("rounded_weights",), ("emulator", "ipu"), MATHEMATICS, "IPUs have no bfloat16"),
+    (("device_training",), ("ipu",), OTHERWISE, "on an IPU a step is one program anyway"),
     (
-        ("half_weights", "device_training"),
+        ("half_weights",),
         ("ipu",),
-        OTHERWISE,
-        "on an IPU a step is one program anyway",
+        NOT_WRITTEN,
+        "on an IPU Keras updates the weights, which are float32",
     ),
 )
 
