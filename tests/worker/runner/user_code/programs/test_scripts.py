@@ -104,6 +104,7 @@ def test_a_script_runs_alone_and_leaves_metrics_and_results(place: Path) -> None
     files = artifacts(result)
     assert files["results-weights.txt"] == "output"
     assert files["report.html"] == "report"
+    assert "emulated" not in (result.directory / "report.html").read_text()  # nothing was
     assert (result.directory / "results-weights.txt").read_text() == "trained"
     assert "poplar_profile.json" not in files
     assert "train.py" not in files
