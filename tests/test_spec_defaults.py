@@ -23,6 +23,8 @@ OTHERS = {
     ("core/ipulse_core/op_manifest/reader.py", "attributes"),
     ("core/ipulse_core/op_manifest/reader.py", "name"),
     ("core/ipulse_core/op_manifest/weights.py", "trainable"),
+    # Predicted code of a tile, by its contents.
+    ("core/ipulse_core/spec/tile_memory.py", "neurons"),
     # Surrogates and layers of ipulse_ops, and arguments of Keras.
     ("ops/ipulse_ops/conv/tensorflow_op.py", "values"),
     ("ops/ipulse_ops/keras/network_layer.py", "second_threshold"),

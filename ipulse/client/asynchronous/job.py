@@ -303,7 +303,7 @@ class AsyncJobHandle(AsyncJobHandleBase):
         return Report(strict_json.loads(await self.read_file("poplar_profile.json")))
 
     async def spikes(self, sample: int = 0) -> SampleSpikes:
-        """Return the spikes of a held-out sample that the job stored, the first being 0."""
+        """Return the spikes of a test sample that the job stored, the first being 0."""
         return sample_in(strict_json.loads(await self.read_file("spikes.json")), sample)
 
     async def continue_training(

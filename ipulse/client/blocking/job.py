@@ -300,7 +300,7 @@ class JobHandle(JobHandleBase):
         return Report(strict_json.loads(self.read_file("poplar_profile.json")))
 
     def spikes(self, sample: int = 0) -> SampleSpikes:
-        """Return the spikes of a held-out sample that the job stored, the first being 0."""
+        """Return the spikes of a test sample that the job stored, the first being 0."""
         return sample_in(strict_json.loads(self.read_file("spikes.json")), sample)
 
     def continue_training(self, epochs: int, idempotency_key: str | None = None) -> JobHandle:

@@ -1,4 +1,4 @@
-"""The spikes of held-out samples, as arrays and as a picture."""
+"""The spikes of test samples, as arrays and as a picture."""
 
 from __future__ import annotations
 

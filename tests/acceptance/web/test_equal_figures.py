@@ -31,7 +31,7 @@ CHARTS = {
     "Loss": {"test": "test_loss", "training, epoch mean": "loss"},
 }
 METRICS = [name for chart in CHARTS.values() for name in chart.values()]
-KINDS = {"test": "held out", "training, epoch mean": "training"}  # in the report
+KINDS = {"test": "test", "training, epoch mean": "training"}  # in the report
 PHASES = ("prepare", "compile", "acquire", "run")
 Curves = dict[str, list[float]]
 

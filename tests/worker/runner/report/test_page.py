@@ -79,7 +79,7 @@ class TestReportHTML:
         assert [text for text in page.text["h2"] if text.strip()] == [
             "What to do next",
             "Learning curves",
-            "One held-out sample",
+            "One test sample",
             "Activity",
             "Gradients and learning rate",
             "Confusion matrix",
@@ -199,7 +199,7 @@ class TestReportHTML:
                 chart.send_keys(key)
             spoken = driver.find_element("css selector", "#learning .spoken")
             value = float(f"{100 * epochs[1]['test_accuracy']:.4g}")
-            assert f"epoch 2: held out {value:g}" in spoken.get_attribute("textContent")
+            assert f"epoch 2: test {value:g}" in spoken.get_attribute("textContent")
             button = driver.find_elements("css selector", "#learning .tools button")[2]
             button.send_keys("\ue007")
             rows = driver.find_elements("css selector", "#learning .values tbody tr")

@@ -111,7 +111,7 @@ class TestSimulation:
         found = {
             export.target
             for export in nir_exports(spec, {}, dropped_spikes=0, crossings=crossings)
-            if any("membranes of 9" in text or "9 held-out" in text for text in export.left_out)
+            if any("membranes of 9" in text or "9 test samples" in text for text in export.left_out)
         }
         assert sorted(found) == lost
 

@@ -1,4 +1,4 @@
-"""A data set: spike trains, labels and the split into training and held-out samples."""
+"""A data set: spike trains, labels and the split into training and test samples."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Dataset:
     trains: SpikeTrains
     labels: np.ndarray  # int32 [samples]
     training: np.ndarray  # int64: training samples, ascending
-    test: np.ndarray  # int64: held-out samples, ascending
+    test: np.ndarray  # int64: test samples, ascending
     events: EventCounts  # counts of the events behind the spikes
     images: Optional[np.ndarray] = None  # [samples, rows, columns] in [0, 1], if encoded
     # int64: those that are neither trained on nor tested, to choose with, ascending
@@ -80,7 +80,7 @@ def divided_by_class(
 def hold_out(
     labels: np.ndarray, fraction: float, seed: int, purpose: Purpose = Purpose.SPLIT
 ) -> np.ndarray:
-    """Choose the held-out samples, bool `[samples]`, by labels and seed.
+    """Choose the test samples, bool `[samples]`, by labels and seed.
 
     Their number is round(fraction * samples), at least one. Classes are represented in proportion
     (largest remainders; the lower class first in a tie).

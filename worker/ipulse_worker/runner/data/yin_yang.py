@@ -24,7 +24,7 @@ HELD_OUT = {"validation": (1000, 41), "test": (1000, 40)}
 
 
 def generate(data: YinYangData) -> Dataset:
-    """Generate the training points, then the held-out points."""
+    """Generate the training points, then the test points."""
     sets = [points(*TRAINING), points(*HELD_OUT[data.judged_on])]
     features = np.concatenate([values for values, _ in sets])
     labels = np.concatenate([classes for _, classes in sets])

@@ -26,7 +26,7 @@ def memory(training: Training, active_gradient_fractions: np.ndarray) -> Dict[st
 
     Args:
         training: the finished training.
-        active_gradient_fractions: float64 `[layers]`, measured on the held-out samples.
+        active_gradient_fractions: float64 `[layers]`, measured on the test samples.
     """
     spec, batch = training.spec, training.spec.training.batch_size
     weights = sum(array.nbytes for array in training.model.trained)
@@ -45,7 +45,7 @@ def memory(training: Training, active_gradient_fractions: np.ndarray) -> Dict[st
             "bytes": saved,
             "bytes_per_sample": saved / batch,
             "how": "computed for a full batch: a float32 per neuron and step with an active "
-            "gradient (at the fraction of the held-out samples) unless device.memory is recompute, "
+            "gradient (at the fraction of the test samples) unless device.memory is recompute, "
             "plus the kernel's bit sets; convolutions of LIF neurons store nothing and run again",
         },
         "fullHistory": {

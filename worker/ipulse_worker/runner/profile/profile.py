@@ -65,7 +65,7 @@ def profile(
 
     Args:
         training: the finished training.
-        evaluation: its result on the held-out samples.
+        evaluation: its result on the test samples.
         run_metadata: what the values belong to.
     """
     spec, timeline = training.spec, training.timeline
@@ -139,7 +139,7 @@ def _run(training: Training) -> Dict[str, Any]:
     run = next(span for span in timeline.of("phase") if span.name == "run")
     parts = {
         "training steps": ("forward, backward, optimizer, host", times.seconds),
-        "evaluation": ("on the held-out samples after every epoch", timeline.seconds("evaluation")),
+        "evaluation": ("on the test samples after every epoch", timeline.seconds("evaluation")),
         "checkpoints": ("writing to the disk", timeline.seconds("checkpoint")),
     }
     rest = run.seconds - sum(seconds for _, seconds in parts.values())
@@ -188,7 +188,7 @@ def _activity(training: Training, evaluation: Evaluation) -> Dict[str, Any]:
     spec, metrics = training.spec, evaluation.metrics
     dropped, shown = dropped_in_training(training), shown_names(spec.network)
     return {
-        "measured_on": "held-out samples, by the final weights",
+        "measured_on": "test samples, by the final weights",
         "samples": int(metrics.sums[0]),
         "input": {
             "channels": input_channels(spec.data),

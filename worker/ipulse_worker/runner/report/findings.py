@@ -16,8 +16,8 @@ MOST_FINDINGS = 5
 DEAD = 0.2  # share of a layer's neurons
 SATURATED = 0.05  # share of a layer's neurons
 DROPPED = 0.01  # share of a layer's spikes
-OVERFIT = 0.1  # difference of training and held-out accuracy
-RISING = 0.005  # gain of held-out accuracy in the last fifth of the epochs
+OVERFIT = 0.1  # difference of training and test accuracy
+RISING = 0.005  # gain of test accuracy in the last fifth of the epochs
 FULL_TILE = 0.9  # of a tile's memory
 TILE_BALANCE = 0.5
 EXCHANGE = 0.3  # share of cycles
@@ -45,7 +45,7 @@ def at_chance(facts: TrainingFacts) -> Optional[Advice]:
 
 
 def missing_class(facts: TrainingFacts) -> Optional[Advice]:
-    """A class has no held-out sample."""
+    """A class has no test sample."""
     if not facts.missing_classes:
         return None
     names = [str(label) for label in facts.missing_classes[:8]]
@@ -107,7 +107,7 @@ def dropped_spikes(facts: TrainingFacts) -> Optional[Advice]:
 
 
 def still_rising(facts: TrainingFacts) -> Optional[Advice]:
-    """The held-out accuracy still rises at the end."""
+    """The test accuracy still rises at the end."""
     gain = facts.late_gain
     if gain is None or gain <= RISING or facts.stopped_early or at_chance(facts):
         return None
@@ -123,7 +123,7 @@ def still_rising(facts: TrainingFacts) -> Optional[Advice]:
 
 
 def overfit(facts: TrainingFacts) -> Optional[Advice]:
-    """The training accuracy is far above the held-out accuracy."""
+    """The training accuracy is far above the test accuracy."""
     if facts.training_accuracy is None or facts.accuracy is None:
         return None
     gap = facts.training_accuracy - facts.accuracy

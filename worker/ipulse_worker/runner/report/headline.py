@@ -62,10 +62,10 @@ def scores(results: Results) -> List[Tuple[str, str, str]]:
     metrics, score = results.evaluation.metrics, score_name(results.spec.training)
     split, samples = held_out_samples(results.spec).capitalize(), int(metrics.sums[0])
     if score == "accuracy":
-        note = f"{int(metrics.sums[2]):,} of {samples:,} held-out samples, {_epochs(results)}"
+        note = f"{int(metrics.sums[2]):,} of {samples:,} test samples, {_epochs(results)}"
         found = [(f"{split} accuracy", percent(metrics.score), note)]
     else:
-        note = f"{samples:,} held-out samples, {_epochs(results)}"
+        note = f"{samples:,} test samples, {_epochs(results)}"
         found = [
             (f"{split} mean absolute error", plain_number(metrics.score), note),
             (f"{split} {_loss_title(results)}", plain_number(metrics.loss), "the loss"),

@@ -1,4 +1,4 @@
-"""The learning curves, and the confusion matrix or the errors of the held-out samples."""
+"""The learning curves, and the confusion matrix or the errors of the test samples."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def learning(results: Results) -> Dict[str, Any]:
             "epoch",
             _loss_label(results),
             charts.zero_range(loss),
-            f"Loss over {len(epochs)} epochs, ending at {loss[0][2][-1]:.3f} held out",
+            f"Loss over {len(epochs)} epochs, ending at {loss[0][2][-1]:.3f} on the test samples",
             whole=True,
             show_last=".3f",
         ),
@@ -76,8 +76,8 @@ def _loss_label(results: Results) -> str:
 
 
 def _by_part(results: Results, name: str, scale: float) -> List[charts.Series]:
-    """Return a metric by epoch of the held-out, the validation and the training samples."""
-    parts = [("held out", "test", "test_"), ("training", "train", "")]
+    """Return a metric by epoch of the test, the validation and the training samples."""
+    parts = [("test", "test", "test_"), ("training", "train", "")]
     if results.spec.data.validation > 0:
         parts.insert(1, ("validation", "s2", "validation_"))
     return [
@@ -124,7 +124,7 @@ def confusion(results: Results) -> Optional[Dict[str, Any]]:
     rows = []
     for label in range(len(counts)):
         share = float(correct[label] / totals[label]) if totals[label] else None
-        accuracy = "none held out" if share is None else Cell(percent(share), fraction=share)
+        accuracy = "no test samples" if share is None else Cell(percent(share), fraction=share)
         wrong = totals[label] - correct[label]
         rows.append([str(label), f"{totals[label]:,}", f"{wrong:,}", accuracy])
     return {
@@ -133,6 +133,6 @@ def confusion(results: Results) -> Optional[Dict[str, Any]]:
         "most_frequent": int(errors[true, predicted]),
         "true": true,
         "predicted": predicted,
-        "plot": charts.confusion_matrix(counts, "Confusion matrix of the held-out samples"),
-        "table": ReportTable(["class", "held out", "errors", "accuracy"], rows),
+        "plot": charts.confusion_matrix(counts, "Confusion matrix of the test samples"),
+        "table": ReportTable(["class", "test samples", "errors", "accuracy"], rows),
     }

@@ -29,7 +29,7 @@ class LayerFacts:
     neurons: int
     dead: float = 0.0  # share of the neurons
     saturated: float = 0.0  # share of the neurons
-    dropped: float = 0.0  # share of the spikes on the held-out samples
+    dropped: float = 0.0  # share of the spikes on the test samples
     dropped_in_training: float = 0.0
     dropped_held_out: float = 0.0
     capacity: Optional[int] = None
@@ -45,9 +45,9 @@ class TrainingFacts:
 
     held_out: str  # "test" or "validation"
     device: str
-    accuracy: Optional[float]  # on the held-out samples, of the kept epoch; None: a regression
-    samples: int  # held out
-    chance: float  # share of the most frequent held-out class
+    accuracy: Optional[float]  # on the test samples, of the kept epoch; None: a regression
+    samples: int  # in the test part
+    chance: float  # share of the most frequent test class
     training_accuracy: Optional[float]  # of the kept epoch
     held_out_accuracies: Sequence[float]  # by epoch
     layers: Sequence[LayerFacts]
@@ -55,7 +55,7 @@ class TrainingFacts:
     run_seconds: float
     stopped_early: bool = False
     missing_classes: Tuple[int, ...] = ()
-    r2: Optional[float] = None  # of a regression, on the held-out samples
+    r2: Optional[float] = None  # of a regression, on the test samples
     backward_share: Optional[float] = None  # of a step
     framework_share: Optional[float] = None  # of a step
     fullest_tile: Optional[float] = None  # share of its memory
@@ -69,7 +69,7 @@ class TrainingFacts:
 
     @property
     def late_gain(self) -> Optional[float]:
-        """The gain of held-out accuracy in the last fifth of at least five epochs.
+        """The gain of test accuracy in the last fifth of at least five epochs.
 
         It is the difference of the best epochs before and within that part.
         """

@@ -1,4 +1,4 @@
-"""Membranes of held-out samples at which other simulators spike differently."""
+"""Membranes of test samples at which other simulators spike differently."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Crossings:
 def crossings_of(
     spec: ExperimentSpec, arrays: Mapping[str, np.ndarray], dataset: Dataset
 ) -> Crossings:
-    """Run held-out samples, as many as fit, with the reference implementation.
+    """Run test samples, as many as fit, with the reference implementation.
 
     Args:
         spec: of the training.

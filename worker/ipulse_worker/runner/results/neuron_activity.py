@@ -1,4 +1,4 @@
-"""The spikes of every neuron on some held-out samples, and selected samples in full."""
+"""The spikes of every neuron on some test samples, and selected samples in full."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ NEEDED_QUANTILE = 99.9  # percentile of a layer's spikes per step that its capac
 
 
 def measure_activity(model: Model, dataset: Dataset) -> Tuple[NeuronActivity, List[SampleTrace]]:
-    """Run the first held-out samples and record the spikes of every neuron.
+    """Run the first test samples and record the spikes of every neuron.
 
     Returns:
         The activity, and the traces of the first sample, of one sample of each class and of wrong

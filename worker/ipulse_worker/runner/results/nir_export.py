@@ -87,15 +87,15 @@ def nir_exports(
     Args:
         spec: of the training.
         arrays: the trained arrays, as Model.arrays.
-        dropped_spikes: on the held-out samples.
-        crossings: of held-out samples, see `needs_crossings`.
+        dropped_spikes: on the test samples.
+        crossings: of test samples, see `needs_crossings`.
     """
     found = []
     for export in spec.export.nir:
         left_out = [loss for _, loss in losses(spec.network, export.target, arrays)]
         if dropped_spikes:
             left_out.append(
-                f"the capacity: it dropped {dropped_spikes:,} spikes of the held-out samples, and "
+                f"the capacity: it dropped {dropped_spikes:,} spikes of the test samples, and "
                 f"{NO_CAPACITY}"
             )
         if crossings is not None:
@@ -118,8 +118,8 @@ def needs_crossings(spec: ExperimentSpec) -> bool:
 
 
 def other_spikes(target: str, crossings: Crossings) -> Iterator[str]:
-    """Yield the membranes of held-out samples at which the target spikes differently."""
-    on = f"of {crossings.samples:,} held-out samples"
+    """Yield the membranes of test samples at which the target spikes differently."""
+    on = f"of {crossings.samples:,} test samples"
     if target in _SPIKE_AT_THRESHOLD and crossings.equal:
         yield (
             f"{crossings.equal:,} membranes {on} that equal their threshold: {SIMULATORS[target]} "

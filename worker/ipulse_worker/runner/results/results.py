@@ -38,7 +38,7 @@ class SampleTrace:
 
 @dataclass(frozen=True)
 class NeuronActivity:
-    """The spikes of every neuron on some held-out samples, by spiking layer."""
+    """The spikes of every neuron on some test samples, by spiking layer."""
 
     samples: int
     steps: int  # time steps of a sample
@@ -69,7 +69,7 @@ class Results:
     history: History
     evaluation: Evaluation
     neuron_activity: NeuronActivity
-    sample_traces: List[SampleTrace]  # the first held-out sample, then others; see spikes.json
+    sample_traces: List[SampleTrace]  # the first test sample, then others; see spikes.json
     dropped_in_training: np.ndarray  # float64 [spiking layers]: dropped spikes of all epochs
     limits: LayerLimits  # capacities and second thresholds at the end
     kept_epoch: int  # the epoch, from 1, of the weights that are kept

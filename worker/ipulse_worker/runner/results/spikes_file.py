@@ -1,4 +1,4 @@
-"""spikes.json: the spikes of selected held-out samples, and each neuron's firing rate."""
+"""spikes.json: the spikes of selected test samples, and each neuron's firing rate."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ def results_of(
 
     Args:
         training: the finished training.
-        evaluation: its result on the held-out samples.
+        evaluation: its result on the test samples.
         run_metadata: the job and attempt that the results belong to.
         poplar_profile: of the Poplar program, if there is one.
     """

@@ -1,4 +1,4 @@
-"""Evaluation of a network on held-out samples."""
+"""Evaluation of a network on test samples."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """The evaluation on the held-out samples."""
+    """The evaluation on the test samples."""
 
     metrics: MetricAccumulator
     confusion: Optional[np.ndarray]  # int64 [classes, classes]: true, predicted

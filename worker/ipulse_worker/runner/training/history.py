@@ -18,7 +18,7 @@ class History:
     """One record per logged step and one per epoch, in order.
 
     A step record contains the metrics of that step's batch. An epoch record contains the means
-    over the epoch's batches and the metrics on the held-out samples.
+    over the epoch's batches and the metrics on the test samples.
     """
 
     def __init__(self, text: str = "") -> None:

@@ -74,7 +74,7 @@ class Training(TrainingState):
         self._check_weights(epoch)
         values = {**self.metrics.values(), **self._held_out_values(), **self._settings()}
         for name in ("test_loss", "validation_loss"):
-            require_finite("the held-out loss", values.get(name, 0.0), self.step, epoch)
+            require_finite("the test loss", values.get(name, 0.0), self.step, epoch)
         self.history.add("epoch", epoch, self.step, values)
         progress.report("epoch", self.step, values)
         self.metrics = self.metrics.fresh()
@@ -160,7 +160,7 @@ class Training(TrainingState):
     def _held_out_values(self) -> Dict[str, float]:
         values = {}
         parts = {"test": self.dataset.test, "validation": self.dataset.validation}
-        with self.timeline.span("evaluation", "held-out samples"):
+        with self.timeline.span("evaluation", "test samples"):
             for name, samples in parts.items():
                 if len(samples):
                     metrics = evaluate(self.model, self.dataset, self.spec, samples).metrics

@@ -8,7 +8,7 @@ import numpy as np
 
 
 class OutputErrors:
-    """Accumulates the errors of held-out samples in float64, by output."""
+    """Accumulates the errors of test samples in float64, by output."""
 
     def __init__(self, outputs: int) -> None:
         self._values = 0  # samples, times steps if each step has a target

@@ -154,7 +154,7 @@ def operations(
     spikes_per_sample: float,
     seconds_per_sample: float,
 ) -> Dict[str, Any]:
-    """Return the operations of a profile: means per held-out sample, and estimates of energy.
+    """Return the operations of a profile: means per test sample, and estimates of energy.
 
     Args:
         spec: the spec.

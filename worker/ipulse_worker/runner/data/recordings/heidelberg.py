@@ -36,7 +36,7 @@ HINT = (
 def load(
     data: Union[SHDData, SSCData], directory: DataDirectory, progress: LoadProgress
 ) -> Dataset:
-    """The training file's samples, then the held-out file's.
+    """The training file's samples, then the test file's.
 
     Raises DataUnavailable where a file is missing, DataInvalid where it is not as it should be.
     """

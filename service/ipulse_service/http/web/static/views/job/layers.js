@@ -50,7 +50,7 @@ class Layers extends Tab {
           ) => html`<tr><th scope="row" data-label="Layer">${row.title}</th><td data-label="Settings" class="soft">${row.settings}</td>
           ${shown.map(([key, words]) => html`<td class="number" data-label=${words}>${row[key] ?? ""}</td>`)}</tr>`,
         )}</tbody></table></div>
-      <p class="soft small">Firing rate: share of neurons that spike in a step, on held-out samples. Dead neurons never spike; saturated ones spike in more than half of all steps
+      <p class="soft small">Firing rate: share of neurons that spike in a step, on test samples. Dead neurons never spike; saturated ones spike in more than half of all steps
         (of ${number(spikes?.measured_samples ?? 0)} samples). Active gradients: share of neurons and steps with a gradient. Dropped spikes exceeded the capacity in training.
         ${times.size ? "Times are means of a training step, by the kernels' own clocks." : ""}</p>
       <p class="soft small">Weights take ${bytes(profile.memory.weights.bytes)}, the optimizer ${bytes(profile.memory.optimizer.bytes)}; the forward pass keeps

@@ -101,7 +101,7 @@ class Overview extends Tab {
 function operations(values) {
   if (values?.parameters === undefined) return nothing;
   const rows = [
-    ["Synaptic operations", values.synops, "SynOps of a held-out sample"],
+    ["Synaptic operations", values.synops, "SynOps of a test sample"],
     ["Effective", values.synops_effective, "without weights of 0"],
     ["Dense", values.synops_dense, "every sender in every step"],
     ["Neuron updates", values.neuron_updates, "neurons × steps"],

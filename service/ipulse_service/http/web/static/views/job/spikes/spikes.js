@@ -49,7 +49,7 @@ class Spikes extends Tab {
       )}
         <div class="panel"><ip-curve .series=${membranes(sample, times)} .x=${"time (ms)"} .name=${sample.targets ? "readout: membrane of each output, and its target" : "readout: membrane of each class"} .unit=${""}></ip-curve></div>
       </section>
-      <section class="section"><h2>Firing rates <span class="soft">of ${number(file.measured_samples)} held-out samples</span></h2><div class="chart-grid">
+      <section class="section"><h2>Firing rates <span class="soft">of ${number(file.measured_samples)} test samples</span></h2><div class="chart-grid">
         ${file.layers.map((layer) => this.rates(layer))}</div></section>`;
   }
 
