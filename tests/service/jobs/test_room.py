@@ -145,6 +145,16 @@ def test_reserved_agents_run_only_jobs_of_the_project(world: World) -> None:
     assert claimed(world, first) == theirs
 
 
+def test_an_agent_that_may_not_take_a_job_is_not_taken_for_silent(world: World) -> None:
+    machine(world, 1)
+    reserve(world, "vision", 1, 0, 600)
+    kept = world.submit(Needs("cpu"), 0, "audio", "ada")
+    world.now += 60 * MINUTE  # longer than any wake-up takes
+    with world.write() as transaction:
+        transaction.connection.execute(update(tables.agents).values(seen_at=world.now))
+    assert wait_of(world, kept).reason == "reservation"
+
+
 def test_before_a_reservation_only_what_ends_in_time_starts(world: World) -> None:
     (agent,) = machine(world, 1)
     history(world, Needs("cpu"), 30)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 from sqlalchemy import Row, bindparam, select
@@ -53,10 +53,12 @@ def present_servers(
     queue: Sequence[QueuedJob],
     usual: UsualDurations,
     patience_ms: int,
+    is_limited: Callable[[KnownAgent], bool],
 ) -> list[SimulatedAgent]:
     """Returns the agents that take jobs now or hold one.
 
-    An idle agent is left out if a job that it takes has waited for it longer than `patience_ms`.
+    An idle agent is left out if a job of the queue that it takes has waited for it longer than
+    `patience_ms`, unless it `is_limited`: then it may have refused the job.
     """
     now = transaction.now
     agents = {agent.name: agent for agent in known}
@@ -74,7 +76,9 @@ def present_servers(
         if server.holder is None:
             if not agent.is_present(now):
                 continue
-            has_had_time = agent.since <= since and name not in lately_free
+            has_had_time = (
+                agent.since <= since and name not in lately_free and not is_limited(agent)
+            )
             if has_had_time and any(server.takes(needs) for needs in overdue):
                 continue
         servers.append(server)

@@ -197,11 +197,12 @@ class QueueView:
         queue = order.in_order(found, standing.copy())
         known = registry.known(transaction)
         usual = UsualDurations(transaction)
-        present = present_servers(transaction, known, queue, usual, self._patience_ms)
         all_rooms = rooms.read(transaction, standing, usual, known)
-        obstacles |= _without_room(
-            all_rooms, present, [entry for entry in queue if entry.pk not in obstacles]
+        allowed = [entry for entry in queue if entry.pk not in obstacles]
+        present = present_servers(
+            transaction, known, allowed, usual, self._patience_ms, all_rooms.is_limited
         )
+        obstacles |= _without_room(all_rooms, present, allowed)
         may_start = [entry for entry in queue if entry.pk not in obstacles]
         reserved = {
             server.agent.name: all_rooms.of(server.agent).reservation_at
