@@ -4,6 +4,7 @@
     python -m benchmarks.service submit              submissions, one after the other
     python -m benchmarks.service first-step          from a submission to the first training step
     python -m benchmarks.service pick                the pick among 100,000 queued jobs
+    python -m benchmarks.service week                a simulated week of a lab of ten people
     python -m benchmarks.service search              searches and curves among 10,000 jobs
     python -m benchmarks.service page                the same in a browser: lists, curves, logs
     python -m benchmarks.service upload              a data set, beside a plain copy of its bytes
@@ -26,6 +27,7 @@ COMMANDS = {
     "submit": "submit",
     "first-step": "first_step",
     "pick": "pick",
+    "week": "week",
     "search": "search",
     "page": "page",
     "upload": "upload",
