@@ -124,8 +124,10 @@ def _bytes_of_part(network: TileNetwork, part: TilePart) -> int:
         words += (_checkpoints(network) * network.state_words - saved) * network.batch * part.row
     if part.layer == len(network.layers) - 1:
         # Membranes and their gradients, and the exchange code that sends and receives them: a
-        # piece for each step and sample.
-        piece = 2 * (part.row + _WORDS_OF_PIECE) + _LOSS_WORDS.get(network.loss, 0.0) * part.row
+        # piece for each step and sample. The backward pass that computes steps again has only one.
+        copies = 1 if network.recomputes else 2
+        own = _LOSS_WORDS.get(network.loss, 0.0) * part.row
+        piece = copies * (part.row + _WORDS_OF_PIECE) + own
         words += network.steps * network.batch * piece
     elif (
         layer.slots < layer.neurons and not network.recomputes

@@ -75,8 +75,8 @@ def test_most_predictions_are_within_a_tenth() -> None:
     """The figures of docs/guides/devices.md."""
     rows = [compare(seed, recomputes=seed % 2 == 1) for seed in range(NETWORKS)]
     off = sorted(max(row["ratio"], 1 / row["ratio"]) for row in rows)
-    assert sum(factor <= NEAR for factor in off) >= 0.6 * NETWORKS, summary([*off])
-    assert off[-1] < 1.4, summary([*off])
+    assert sum(factor <= NEAR for factor in off) >= 0.7 * NETWORKS, summary([*off])
+    assert off[-1] < 1.25, summary([*off])
 
 
 def spec_of(
