@@ -182,8 +182,11 @@ def _misfits(
     if isinstance(first, ConvSpec) or isinstance(last, ConvSpec):
         return  # their sizes depend on the data
     if first.neurons != last.neurons:
+        sender, receiver = (
+            layer_name(at - 1, len(hidden), hidden[at - 1].name) for at in (number, previous)
+        )
         detail = (
-            f"layer {number} has {first.neurons:,} neurons and layer {previous} has "
+            f"{sender} has {first.neurons:,} neurons and {receiver} has "
             f"{last.neurons:,}: spikes are added neuron by neuron"
         )
         yield Problem(pointer, "inconsistent", detail)

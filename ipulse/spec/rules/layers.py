@@ -12,6 +12,7 @@ from ipulse.spec.sizes import layer_sizes
 from ipulse_core.equations.neuron import MOST_TABLE_VALUES
 from ipulse_core.errors import Problem
 from ipulse_core.ipu import MOST_POOLED, MOST_SENDERS
+from ipulse_core.registry.layer_paths import shown_names
 from ipulse_core.spec.composed_layers import (
     NOT_IN_NIR,
     is_composed_convolution,
@@ -146,6 +147,7 @@ def residual_problems(spec: ExperimentSpec) -> Iterator[Problem]:
     layers = [*spec.network.layers, spec.network.readout]
     convolutions = len(conv_layers(spec.network))
     images = [None, *(geometry.pooled for geometry in conv_geometries(spec))]
+    shown = ["the input", *shown_names(spec.network).values()]
     for index, layer in enumerate(layers):
         place = (
             f"/network/layers/{index}" if index < len(spec.network.layers) else "/network/readout"
@@ -156,20 +158,20 @@ def residual_problems(spec: ExperimentSpec) -> Iterator[Problem]:
                 continue
             if index > convolutions:
                 detail = (
-                    f"layer {number} is a convolution and layer {index} is not: spikes are added "
+                    f"{shown[number]} is a convolution and {shown[index]} is not: spikes are added "
                     "site by site"
                 )
                 yield Problem(pointer, "inconsistent", detail)
             elif images[number] != images[index]:
                 detail = (
-                    f"layer {number} sends {images[number]} and layer {index} {images[index]} "
+                    f"{shown[number]} sends {images[number]} and {shown[index]} {images[index]} "
                     "(height x width x channels): spikes are added site by site"
                 )
                 yield Problem(pointer, "inconsistent", detail)
             elif input_scale(layers[number - 1]) != input_scale(layers[index - 1]):
                 detail = (
-                    f"the pools of the layers {number} and {index} are not both sums or averages "
-                    "of as many neurons: choose the same"
+                    f"the pools of {shown[number]} and {shown[index]} are not both sums or "
+                    "averages of as many neurons: choose the same"
                 )
                 yield Problem(pointer, "inconsistent", detail)
 

@@ -150,7 +150,7 @@ class TestWhatAVariantDoes:
             run.run(progress, Cancellation(), lambda: None)
         assert run.history.epochs("second_threshold/1")[-1] < 1.0
         assert run.history.epochs("gradient_set/1")[-1] > 0
-        assert any("no neuron of layer 1 is above its second threshold" in line for line in lines)
+        assert any("no neuron of layers[0] is above its second threshold" in line for line in lines)
 
 
 def record() -> None:

@@ -136,7 +136,7 @@ def test_a_division_by_what_may_be_0_is_warned_of() -> None:
         layer = {"kind": "equations", "neurons": 8, "neuron": document}
         found = list(warnings_of(spec_from(spec([layer]))))
         assert len(found) == count
-        assert all("layer 1 divides in the update of u" in warning for warning in found)
+        assert all("layers[0] divides in the update of u" in warning for warning in found)
 
 
 @pytest.mark.parametrize("scope", ["layer_1_parameter_", "layer_1."])

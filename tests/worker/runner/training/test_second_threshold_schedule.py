@@ -36,10 +36,8 @@ class TestGrowth:
         assert control.limits(0).capacities == (3,)
         assert saw(control, spec, filled=1000, dropped=0, most=3) == []
         (message,) = saw(control, spec, filled=1200, dropped=400, most=6)
-        assert (
-            message
-            == "step 5: layer 1 dropped 400 spikes; its capacity grows from 3 to 12 spikes per step"
-        )
+        grows = "its capacity grows from 3 to 12 spikes per step"
+        assert message == f"step 5: layers[0] dropped 400 spikes; {grows}"
         assert control.limits(0).capacities == (12,)  # 4 + 4 sqrt(4)
         assert control.metrics(control.limits(0)) == {"capacity/1": 12.0}
 
@@ -70,7 +68,7 @@ class TestSecondThreshold:
         spec = spec_with({"second_threshold": 0.9})
         control = SecondThresholdSchedule(spec)
         (message,) = saw(control, spec, filled=0, dropped=0, most=0)
-        assert "no neuron of layer 1 is above its second threshold" in message
+        assert "no neuron of layers[0] is above its second threshold" in message
         assert control.limits(0).second_thresholds == (pytest.approx(0.8),)
         assert saw(control, spec, filled=0, dropped=0, most=0) == []  # one warning per epoch
         assert control.limits(0).second_thresholds == (pytest.approx(0.6),)

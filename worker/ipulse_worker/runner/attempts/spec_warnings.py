@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Iterator
 
 from ipulse_core.equations.neuron import read_neuron
 from ipulse_core.equations.ranges import risky_divisions
+from ipulse_core.registry.layer_paths import shown_names
 from ipulse_core.spec.derived_values import grows_capacity
 from ipulse_core.spec.kind_fields import field_of
 from ipulse_core.spec.part_layers import indexed_equations
@@ -25,22 +26,23 @@ def warnings_of(spec: ExperimentSpec) -> Iterator[str]:
             "network.readout.second_threshold keeps the loss's gradient from most classes, which "
             "trains poorly: leave it out"
         )
-    for number, layer in enumerate(spec.network.layers, start=1):
+    shown = [*shown_names(spec.network).values()]
+    for place, layer in zip(shown, spec.network.layers):
         if grows_capacity(layer) and field_of(layer, "second_threshold") is None:
             yield (
-                f"layer {number} has a capacity and no second_threshold: every neuron carries a "
+                f"{place} has a capacity and no second_threshold: every neuron carries a "
                 "gradient, but most do not fit into the capacity; set a second_threshold"
             )
     for index, described in indexed_equations(spec.network):
         for where, values in risky_divisions(read_neuron(described.neuron)):
             yield (
-                f"layer {index + 1} divides in {where} by a value of {values}, which may be 0: the "
+                f"{shown[index]} divides in {where} by a value of {values}, which may be 0: the "
                 "job ends if it is; bound it, as by max(a, 0.001), or a parameter by minimum"
             )
     layers = [*spec.network.layers, readout]
     shapes = start_shapes(spec)
-    for place, each in zip(layer_names(spec.network), layers):
-        senders = math.prod(shapes[place][:-1]) if is_standardised(each) else 0
+    for name, place, each in zip(layer_names(spec.network), shown, layers):
+        senders = math.prod(shapes[name][:-1]) if is_standardised(each) else 0
         if senders == 1:
             yield (
                 f"{place} has standardised weights of one sender: they are their own mean, so that "

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Dict, List
 
 import numpy as np
 
+from ipulse_core.registry.layer_paths import shown_names
 from ipulse_core.spec.derived_values import grows_capacity, spiking_layers
 from ipulse_core.spec.kind_fields import field_of
 from ipulse_ops.capacity import grown_capacity
@@ -133,5 +134,4 @@ class SecondThresholdSchedule:
         ]
 
     def _label(self, at: int) -> str:
-        name = self._names[at]
-        return name if name == "readout" else f"layer {name}"
+        return shown_names(self._spec.network)[self._names[at]]

@@ -155,8 +155,8 @@ class Profile extends Tab {
 /** The layers' seconds in a step, and what is outside them. @returns {[string, number][]} */
 function shareOfStep(layers, step) {
   /** @type {[string, number][]} */
-  const parts = layers.map(({ layer, forward, backward }) => [
-    layer === "readout" ? "readout" : `layer ${layer}`,
+  const parts = layers.map(({ layer, name, forward, backward }) => [
+    name ?? (layer === "readout" ? "readout" : `layer ${layer}`), // of jobs of earlier releases
     forward + backward,
   ]);
   const rest = (step ?? 0) - parts.reduce((sum, [, seconds]) => sum + seconds, 0);
