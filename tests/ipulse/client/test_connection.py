@@ -110,7 +110,7 @@ def test_several_jobs_are_submitted_or_none(connection: Connection) -> None:
 
 
 @on_both
-def test_a_plan_stores_nothing(connection: Connection) -> None:
+def test_n26_a_plan_stores_nothing(connection: Connection) -> None:
     before = len(connection.jobs())
     plan = connection.plan(experiment(layers=[LIF(7)]))
     assert plan.spec["network"]["layers"][0]["neurons"] == 7

@@ -41,7 +41,7 @@ def test_bytes_that_a_data_set_has_are_not_sent_again(service: InProcess) -> Non
     assert again.json()["complete"] is True
 
 
-def test_a_digest_alone_gives_nothing(service: InProcess) -> None:
+def test_n24_a_digest_alone_gives_nothing(service: InProcess) -> None:
     """Files of others, such as artifacts, are not readable for who knows their digest."""
     content = secrets.token_bytes(1000)
     upload(service, content)  # complete, but of no data set

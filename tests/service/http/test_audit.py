@@ -37,7 +37,7 @@ def alice(service: InProcess) -> Iterator[httpx.Client]:
         yield person(service, stack, "alice", default="member")
 
 
-def test_each_change_of_a_job_has_one_entry(service: InProcess, alice: httpx.Client) -> None:
+def test_n2_each_change_of_a_job_has_one_entry(service: InProcess, alice: httpx.Client) -> None:
     headers = {"idempotency-key": "audited"}
     job = checked(alice.post("/v1/jobs", json=SPEC, headers=headers))
     checked(alice.post("/v1/jobs", json=SPEC, headers=headers))  # a repetition changes nothing
@@ -102,7 +102,7 @@ def test_what_is_undone_leaves_no_entry(service: InProcess) -> None:
     assert len(entries(service)) == number
 
 
-def test_the_chain_holds_while_many_write(service: InProcess, alice: httpx.Client) -> None:
+def test_n3_the_chain_holds_while_many_write(service: InProcess, alice: httpx.Client) -> None:
     headers = dict(alice.headers)
 
     def submit() -> None:

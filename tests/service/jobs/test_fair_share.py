@@ -184,7 +184,7 @@ def test_one_who_floods_does_not_keep_others_waiting(world: World) -> None:
     used=st.dictionaries(st.sampled_from(ACCOUNTS), st.floats(0, 1e9)),
     share=st.integers(0, 3),
 )
-def test_the_order_of_the_queue_is_that_of_its_picks(
+def test_n7_the_order_of_the_queue_is_that_of_its_picks(
     jobs: list[tuple[int, int, Account, int]], used: dict[Account, float], share: int
 ) -> None:
     """`in_order` is what one gets who takes the smallest key again and again."""
@@ -266,3 +266,17 @@ def test_without_fair_share_the_order_is_that_of_submission(world: World) -> Non
         world.now += HOUR
         world.end(claim)
     assert taken == [*flood, late]
+
+
+def test_n32_jobs_of_one_person_start_by_priority_and_submission(world: World) -> None:
+    agent = KnownAgent("a", ("cpu",))
+    world.announce(agent)
+    first, second, urgent = [world.submit(Needs("cpu"), priority) for priority in (0, 0, 5)]
+    taken = []
+    for _ in range(3):
+        claim = world.claim(agent)
+        assert claim is not None
+        taken.append(claim.job.pk)
+        world.now += HOUR
+        world.end(claim)
+    assert taken == [urgent, first, second]

@@ -136,7 +136,7 @@ def test_a_project_below_its_share_gets_its_devices(world: World) -> None:
     assert started == vision[:2], "each project has two of the four, and none takes from the other"
 
 
-def test_a_job_is_preempted_at_most_three_times(world: World) -> None:
+def test_n13_a_job_is_preempted_at_most_three_times(world: World) -> None:
     allow(world, Preemption.PRIORITY)
     fleet = agents(world, 1)
     low = world.submit(ON_CPU)

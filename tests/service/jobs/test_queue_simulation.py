@@ -80,7 +80,7 @@ def seeded(number: int) -> random.Random:
     "fleet_number",
     [0, *(pytest.param(n, marks=pytest.mark.verify) for n in range(1, ALIKE)), ALIKE],
 )
-def test_jobs_start_in_order_and_when_that_was_said(world: World, fleet_number: int) -> None:
+def test_n11_jobs_start_in_order_and_when_that_was_said(world: World, fleet_number: int) -> None:
     dice = seeded(fleet_number)
     prepare_history(world)
     free = fleet(dice)

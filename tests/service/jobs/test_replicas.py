@@ -65,6 +65,25 @@ def test_two_agents_that_claim_at_two_replicas_never_both_win(
     assert set(codes) == {200, 409}
 
 
+def test_n6_claims_at_once_exceed_no_quota(replicas: tuple[InProcess, InProcess]) -> None:
+    path, owner = "/v1/projects/default/quotas", replicas[0].user
+    jobs = [replicas[0].submit()["id"] for _ in range(6)]
+
+    def allow(devices: int | None) -> int:
+        answer = owner.patch(path, json={"limits": {"devices": devices}}).json()
+        return sum(each["used"] for each in answer["quotas"] if each["name"] == "devices")
+
+    busy = allow(1000)
+    assert allow(busy + 1) == busy
+    try:
+        with ThreadPoolExecutor(8) as agents:
+            asked = [agents.submit(r.claim, job) for job in jobs for r in replicas]
+            codes = [answer.result().status_code for answer in asked]
+    finally:
+        assert allow(None) == 0
+    assert (codes.count(200), set(codes)) == (1, {200, 409}), "one device was left"
+
+
 def test_two_claims_that_name_each_others_job_do_not_wait(
     replicas: tuple[InProcess, InProcess],
 ) -> None:

@@ -61,7 +61,7 @@ def wait_of(world: World, pk: int) -> Waiting:
     return world.waits(QueueView(1.0))[pk]
 
 
-def test_a_job_gets_all_its_ipus_or_none(world: World) -> None:
+def test_n9_a_job_gets_all_its_ipus_or_none(world: World) -> None:
     first, second, third = machine(world, 3)
     small = world.submit(Needs("ipu", 2))
     assert claimed(world, first) == small
@@ -78,7 +78,9 @@ def test_a_job_gets_all_its_ipus_or_none(world: World) -> None:
 
 
 @pytest.mark.parametrize(("minutes", "starts"), [(20, True), (40, False)])
-def test_a_small_job_goes_ahead_if_it_ends_before(world: World, minutes: int, starts: bool) -> None:
+def test_n8_a_small_job_goes_ahead_if_it_ends_before(
+    world: World, minutes: int, starts: bool
+) -> None:
     first, second = machine(world, 2)
     history(world, Needs("ipu", 2), 30)
     history(world, Needs("ipu", 1), minutes)
@@ -96,7 +98,7 @@ def test_a_small_job_goes_ahead_if_it_ends_before(world: World, minutes: int, st
     assert claimed(world, first) == (None if starts else large)
 
 
-def test_small_jobs_never_starve_a_large_one(world: World) -> None:
+def test_n10_small_jobs_never_starve_a_large_one(world: World) -> None:
     agents = machine(world, 4)
     history(world, Needs("ipu", 1), 10)
     running: list[tuple[int, KnownAgent, claims.Claim]] = []

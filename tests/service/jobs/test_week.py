@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sqlalchemy import update
+from sqlalchemy import func, select, update
 
 from ipulse_core.quotas import Quota
 from ipulse_core.states import JobState
@@ -207,6 +207,27 @@ def play(jobs: list[Work], preempts: Preemption, begin: int) -> Lab:
         assert not waits, "nobody starves"
     assert not any(made.left.values()), "all have run to their ends, once"
     return made
+
+
+def test_n12_the_counted_time_is_what_ran() -> None:
+    dice = random.Random(3)
+    with new_world() as world:
+        made = lab(world, Preemption.SHARE)
+        projects = ("audio", "vision")
+        made.run(
+            [
+                Work(needs, dice.choice(projects), 0, dice.randint(0, 12) * HOUR, 5 * HOUR)
+                for needs in (Needs("ipu", ipus, pool="pods") for ipus in (1, 2, 4) * 4)
+            ],
+            WEEK,
+        )
+        assert not any(made.left.values())
+        total = func.sum(tables.usage.c.device_ms)
+        query = select(tables.usage.c.project, total).group_by(tables.usage.c.project)
+        with world.read() as transaction:
+            counted = {row.project: row[1] for row in transaction.connection.execute(query)}
+    assert made.preempted
+    assert counted == pytest.approx(dict(made.used), rel=1e-3)
 
 
 @settings(max_examples=3, deadline=None)

@@ -84,7 +84,7 @@ def times(service: Program, attempt: Attempt) -> tuple[list[float], list[float]]
 
 
 @pytest.mark.parametrize("what", ["GET", "POST"])
-def test_a_flood_delays_others_no_more_than_one_of_a_server_that_does_nothing(
+def test_n31_a_flood_delays_others_no_more_than_one_of_a_server_that_does_nothing(
     service: Program, null_server: str, what: str
 ) -> None:
     attempt = service.attempt(service.submit()["id"])

@@ -88,7 +88,7 @@ def all_ended(service: InProcess, webhook: str, count: int) -> bool:
     return len(states) == count and "waiting" not in states
 
 
-def test_each_end_arrives_once_under_60_faults(
+def test_n27_each_end_arrives_once_under_60_faults(
     service: InProcess, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     webhook = add(service, receiver)
@@ -175,7 +175,7 @@ def test_a_receiver_that_is_gone_gets_no_more(service: InProcess, receiver: Rece
     assert service.user.get(f"/v1/webhooks/{webhook}/deliveries").status_code == 404
 
 
-def test_the_address_that_was_checked_is_the_one_that_is_used(
+def test_n27_the_address_that_was_checked_is_the_one_that_is_used(
     service: InProcess, receiver: Receiver
 ) -> None:
     """A name whose answers change between look-ups leads nowhere else."""

@@ -48,7 +48,7 @@ class TestJoinToken:
         with client(service, lost.json()["token"]) as agent:
             assert agent.get("/v1/worker/wakeups?agent=repeated").status_code == 401
 
-    def test_machines_that_come_at_once_get_as_many_uses_as_there_are(
+    def test_n14_machines_that_come_at_once_get_as_many_uses_as_there_are(
         self, service: InProcess
     ) -> None:
         uses, machines = 3, 8
