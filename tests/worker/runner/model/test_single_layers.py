@@ -79,15 +79,15 @@ def test_a_job_leaves_the_network_that_it_tested(tmp_path: Path) -> None:
                 {"kind": "conv2d", "filters": 1, "kernel_size": 8},
                 {"neurons": 4, "standardised": True},
             ],
-            "layer_2",
+            "layers[1]",
         ),
         (
             [{"kind": "conv2d", "filters": 3, "kernel_size": 1, "standardised": True}],
-            "layer_1",
+            "layers[0]",
         ),
         (
             [{"kind": "conv2d", "filters": 3, "kernel_size": [1, 2], "standardised": True}],
-            "layer_1",
+            "layers[0]",
         ),
     ],
 )
