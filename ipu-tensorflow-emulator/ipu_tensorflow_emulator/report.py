@@ -13,6 +13,7 @@ from typing import Any, Dict, List, Sequence
 from ipu_tensorflow_emulator import outfeed_metrics, settings
 from ipu_tensorflow_emulator.activation import say
 from ipu_tensorflow_emulator.process import STATE
+from ipulse_core.pva.band import band_of
 from poplar_emulator.user_op import OpUsage
 
 _TYPES = 12  # of ops that a line of text shows
@@ -55,6 +56,8 @@ def text() -> str:
     ]
     head = ["op", "library", "forward", "backward", "bytes in", "bytes out", "cycles"]
     lines += _table([*head, "tiles", "bytes on fullest tile"], rows) if rows else ["  none"]
+    cycles = sum(op["cycles"] for op in found["custom_ops"])
+    lines += [f"  cycles of all: {band_of(cycles).text}"] if cycles else []
     lines += ["", "TensorFlow's ops, executed on the host: they have no cycles and no tiles here"]
     for program in found["host_programs"]:
         runs = "" if program["runs"] is None else f", {program['runs']} runs"

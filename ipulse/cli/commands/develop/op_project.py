@@ -15,6 +15,7 @@ from ipulse.cli.options import AsJSON
 from ipulse.cli.terminal import emit, last_line, say, show
 from ipulse.install_hint import require_modules
 from ipulse_core.errors import Conflict, InvalidInput, IPUlseError, Problem, Unavailable
+from ipulse_core.pva.band import band_of
 
 
 def new_op(
@@ -71,8 +72,10 @@ def compare_op(
             line = f"{one['what']}: {verdict}, error {one['error']:.1e} of {one['tolerance']:.0e}"
             show(line, "" if one["is_good"] else "red")
         result = "as its reference" if report["is_good"] else "not as its reference"
-        cycles = f"{report['cycles']:,} emulated cycles" if report["cycles"] else "no Poplar part"
-        show(f"{report['name']} is {result} (seed {seed}, {cycles})")
+        cycles = "no Poplar part"
+        if report["cycles"]:
+            cycles = f"{report['cycles']:,} emulated cycles, {band_of(report['cycles']).text}"
+        show(f"{report['name']} is {result} (seed {seed}; {cycles})")
     return Exit.OK if report["is_good"] else Exit.JOB_FAILED
 
 
