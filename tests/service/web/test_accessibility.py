@@ -284,6 +284,12 @@ def test_every_dialog_has_a_name_and_closes_with_escape(
                     shown(page, path)
     assert not found, json.dumps(found, indent=1)
     assert {"New token", "Keyboard shortcuts"} <= dialogs
+    shown(page, "/new")
+    page.press("Submit as sweep …")  # which loads its dialog first
+    page.find("dialog[open]")
+    assert violations(page) == []
+    page.type(Keys.ESCAPE)
+    page.until(lambda: not page.all("dialog[open]"))
 
 
 @pytest.mark.verify

@@ -65,9 +65,11 @@ COUNTED = """
   }
 """
 IS_SHOWN = """
+    // the spec of a new job
+    const isChecked = (view) => !("isChecking" in view) || Boolean(view.found && !view.isChecking);
     const main = document.querySelector("main");
     return Boolean(main?.querySelector("h1")) && !main.querySelector(":not(:defined), .skeleton")
-      && window.requestsInFlight === 0;
+      && window.requestsInFlight === 0 && isChecked(main.firstElementChild);
 """
 TABS = """
     return [...document.querySelectorAll("main nav a[href]")]
