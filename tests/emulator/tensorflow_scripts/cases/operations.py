@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import runpy
 from typing import Any, List
 
 import numpy as np
@@ -262,6 +263,10 @@ def case_popdist_answers_for_one_process() -> None:
     assert counts == (1, 1, 0)
     config = popdist.tensorflow.set_ipu_config(ipu.config.IPUConfig(), ipus_per_replica=2)
     assert config.number_of_ipus() == 2
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("POPDIST_NUM_TOTAL_INSTANCES", "2")
+        with pytest.raises(NotImplementedError, match="instead of poprun"):
+            runpy.run_path(popdist.__file__)
 
 
 def case_what_needs_an_executable_is_refused_with_words() -> None:

@@ -125,3 +125,13 @@ def test_a_checked_run_finds_a_write_outside_of_a_field() -> None:
     assert "'Behind' on tile 0" in found.out
     assert "0 bytes after the end" in found.out
     assert emulate(source, *arguments).out.startswith("sum ")
+
+
+def test_a_python_script_gets_its_arguments_and_gives_its_status(tmp_path: Path) -> None:
+    script = tmp_path / "train.py"
+    script.write_text("import sys\nprint(sys.argv[1:])\nsys.exit(3)\n")
+    ran = emulate(script, "--epochs", "2")
+    assert (ran.code, ran.out) == (3, "['--epochs', '2']\n")
+    assert "nothing was emulated" in ran.err
+    ran = finished("emulate", "--json", str(script))
+    assert ran.json == {"exit_status": 3, "report": None}
