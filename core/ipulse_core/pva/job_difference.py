@@ -54,15 +54,13 @@ def _step(document: Mapping[str, Any]) -> Dict[str, float]:
 
 def _layers(document: Mapping[str, Any]) -> Dict[str, float]:
     timed = (_run(document).get("layers") or {}).get("layers") or ()
-    return {
-        f"{_layer_name(each['layer'])}, {name}": float(each[name])
-        for each in timed
-        for name in _PASSES
-    }
+    return {f"{_layer_name(each)}, {name}": float(each[name]) for each in timed for name in _PASSES}
 
 
-def _layer_name(layer: Any) -> str:
-    return f"layer {layer}" if isinstance(layer, int) else str(layer)
+def _layer_name(timed: Mapping[str, Any]) -> str:
+    """Return a layer's name; jobs of earlier releases have its number only."""
+    layer = timed["layer"]
+    return str(timed.get("name") or (f"layer {layer}" if isinstance(layer, int) else layer))
 
 
 def _memory(document: Mapping[str, Any]) -> Dict[str, float]:

@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 
 from ipulse.models import ByKind, ByShape, Field, ListOf, StrictModel
 from ipulse_core.errors import Problem
+from ipulse_core.neurons.constants import ROWS
 
 from .delays import DELAYS, DelaysSpec
 from .equations import GATE, Gate, NeuronSpec, wrong_lengths
@@ -159,8 +160,7 @@ class _ConvLayer(NamedLayer):
             yield Problem("/second_threshold", "inconsistent", detail)
 
     def _problems_of_equations(self, neuron: NeuronSpec) -> Iterator[Problem]:
-        lif = ("decay", "gain", "synapse_decay", "threshold", "second_threshold", "adaptation")
-        for name in lif:
+        for name in dict.fromkeys(row.path[0] for row in ROWS):
             if getattr(self, name) != type(self).model_fields[name].default:
                 detail = "is of LIF neurons, and this layer has equations: remove it"
                 yield Problem(f"/{name}", "inconsistent", detail)

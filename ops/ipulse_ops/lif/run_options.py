@@ -37,8 +37,8 @@ class RunOptions:
     arch: mask of CPU features to use, None for all of this machine's.
     keep: False saves the backward pass's memory; computing a gradient is then an error.
     constants: one mapping per layer and the readout: float32 tensors `[neurons]` that replace its
-        "decay", "threshold", "synapse_decay", "adaptation_decay", "adaptation_strength" or
-        "second_threshold". All but the last receive a gradient.
+        constants of ipulse_core.neurons.constants.TRAINED, which receive a gradient, or its
+        "second_threshold".
     seed: seed of the policy "cyclic", 0 to 2^64 - 1 or an int64 tensor.
     dropout_seed: seed of the layers' dropout, as `seed`, in training, where each step has another
         one; None receives every spike.

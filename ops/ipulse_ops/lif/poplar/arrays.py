@@ -7,6 +7,7 @@ from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tup
 import numpy as np
 
 from ipulse_core.ipu import API_LEVEL, MK2_TILES
+from ipulse_core.neurons.constants import TRAINED
 from ipulse_ops.lif.network import Network
 from ipulse_ops.lif.neuron_constants import current_scale, per_neuron, scale_by_decay
 from ipulse_ops.lif.placement import Placement
@@ -187,9 +188,8 @@ class PoplarLIF:
             gain = per_neuron(layer.gain, layer.neurons, "gain")
             by_decay = scale_by_decay(per_neuron(layer.decay, layer.neurons, "decay"), gain)
             decay = by[number, "decay"] + by_decay * by[number, "scale"]
-            threshold, synapse = by.get((number, "threshold")), by.get((number, "synapse_decay"))
-            rate, strength = (by.get((number, f"adaptation_{of}")) for of in ("decay", "strength"))
-            gradients.append(ConstantGradients(decay, threshold, synapse, rate, strength))
+            rest = {name: by.get((number, name)) for name in TRAINED if name != "decay"}
+            gradients.append(ConstantGradients(decay, **rest))
         return gradients
 
     def close(self) -> None:
