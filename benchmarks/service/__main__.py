@@ -12,6 +12,7 @@
     python -m benchmarks.service load                every part on every system, 15 minutes
     python -m benchmarks.service load --part submissions --system sqlite --system celery
     python -m benchmarks.service load --quick        small numbers: whether it works
+    python -m benchmarks.service load-goals FILE     what `load --output FILE` wrote, and goals
 
 `COMMAND --help` lists the options; --output FILE writes the table as CSV.
 """
@@ -33,6 +34,7 @@ COMMANDS = {
     "upload": "upload",
     "mlflow": "mlflow_comparison",
     "load": "load",
+    "load-goals": "load_goals",
 }
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@
 
 Each part starts each system with empty data, real processes, a real Redis and a real disk, one
 after the other. The clients are pinned to one CPU. The CSV has a row per part, system and figure.
+The last table has the goal of each figure.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from pathlib import Path
 
 from benchmarks.common import command_line, machine
 from benchmarks.common.tables import Row, command, finish, write_table
+from benchmarks.service import load_goals
 from benchmarks.service.parts import PARTS
 from benchmarks.service.programs import all_cpus, pin_clients
 from benchmarks.service.systems.catalogue import SYSTEMS, running
@@ -67,6 +69,9 @@ def main(arguments: list[str]) -> None:
             finish(rows, None)
             print(flush=True)
             figures += flattened(name, rows)
+    if goals := load_goals.compared(figures):
+        print("## goals: each figure with its goal\n")
+        finish(goals, None)
     if options.output:
         with all_cpus():
             write_table(options.output, figures, command())
