@@ -48,7 +48,7 @@ def attempt(
     """Run an attempt in this process; `more` is added to the assignment."""
     given = {"protocol": 1, "job_id": "job_1", "attempt": 1, "work_dir": str(directory), **more}
     line = strict_json.dumps({**given, "spec": resolve(model, spec)}).encode()
-    directory.mkdir()
+    directory.mkdir(exist_ok=True)
     output = directory.with_suffix(".events").open("w+b")
     before = signal.getsignal(signal.SIGTERM)
     try:

@@ -80,6 +80,16 @@ def case_a_loop_with_queues_equals_stock_tensorflow() -> None:
     np.testing.assert_allclose(looped(IPUOutfeedMode.LAST), [expected[4], expected[9]], rtol=1e-5)
 
 
+def case_losses_are_those_of_numpy_with_every_tensorflow() -> None:
+    w, velocity, expected = np.zeros((4, 1)), np.zeros((4, 1)), []
+    for at in range(0, 20, 2):
+        x, y = (each[at % 8 : at % 8 + 2].astype(np.float64) for each in (X, Y))
+        expected.append(np.mean((x @ w - y) ** 2))
+        velocity = 0.9 * velocity + x.T @ (x @ w - y)  # of a mean over two rows
+        w = w - 0.05 * velocity
+    np.testing.assert_allclose(np.concatenate(looped(IPUOutfeedMode.ALL)), expected, rtol=1e-5)
+
+
 def case_elements_of_outfeeds_become_metrics() -> None:
     """A dict keeps its keys, tensors without one take the other names; a mean of an array."""
     printed = io.StringIO()

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+from pathlib import Path
 from typing import Any, List, Sequence
 
 import numpy as np
@@ -224,6 +226,13 @@ def case_wrong_custom_ops_are_errors() -> None:
             op("Sum", [X, X], attributes={"a": 1})
         with pytest.raises(tf.errors.FailedPreconditionError, match="float64"):
             op("Sum", [X.astype(np.float64)])
+        outs = {"output_types": [tf.float32], "output_shapes": [tf.TensorShape(X.shape)]}
+        older = Path(os.environ["SCRATCH"]) / "libolder.so"
+        source = 'extern "C" { int custom_op_api_level = 3; void Build() {} }'
+        command = ["g++", "-shared", "-fPIC", "-x", "c++", "-", "-o", str(older)]
+        subprocess.run(command, input=source.encode(), check=True)
+        with pytest.raises(tf.errors.InternalError, match="is 3, expected 5"):
+            ipu.custom_ops.precompiled_user_op([X], str(older), outs=outs)
 
 
 def case_integer_counts_break_the_gradient_in_a_loop() -> None:

@@ -9,7 +9,7 @@ from typing import Any, Dict
 
 import pytest
 
-from ipulse_core.data_sets import UPLOADED_FOLDER
+from ipulse_core.data_sets import UPLOADED_FOLDER, UPLOADED_NAME
 from ipulse_core.sandbox import bubblewrap
 from ipulse_core.sandbox.unavailable import SandboxUnavailable
 from ipulse_core.source_package import read_folder, write_package
@@ -108,6 +108,22 @@ def test_a_script_runs_alone_and_leaves_metrics_and_results(place: Path) -> None
     assert (result.directory / "results-weights.txt").read_text() == "trained"
     assert "poplar_profile.json" not in files
     assert "train.py" not in files
+
+
+def test_a_script_reads_its_data_set_and_cannot_change_it(place: Path) -> None:
+    (place / "mine").mkdir()
+    program = f"{PLAIN}\nopen(os.environ['IPULSE_DATASET'], 'ab')"
+    (place / "mine" / "train.py").write_text(program)
+    content = b"of an uploaded data set"
+    uploaded = place / "work" / UPLOADED_FOLDER
+    uploaded.mkdir(parents=True)
+    (uploaded / f"{UPLOADED_NAME}.npz").write_bytes(content)
+    data = {"kind": "npz", "dataset": f"sha256:{hashlib.sha256(content).hexdigest()}"}
+    result = run(place, place / "mine", script="train.py", data=data)
+    assert f"data {content!r}" in result.log
+    assert result.done["reason"] == "program_failed"
+    assert "Read-only" in result.done["message"] or "Permission" in result.done["message"]
+    assert (uploaded / f"{UPLOADED_NAME}.npz").read_bytes() == content
 
 
 def test_a_file_that_is_not_in_the_package_is_named(place: Path) -> None:
