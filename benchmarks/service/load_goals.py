@@ -3,7 +3,7 @@
     python -m benchmarks.service load-goals FILE.csv
 
 FILE is what `load --output FILE` has written; `load` prints the same at its end. The goals are in
-`results/load_goals.csv`: what a figure is at `most`, or at `least`.
+`load_goals.csv`: what a figure is at `most`, or at `least`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pathlib import Path
 from benchmarks.common import command_line
 from benchmarks.common.tables import Row, finish, read_table
 
-GOALS = Path(__file__).parent / "results" / "load_goals.csv"
+GOALS = Path(__file__).with_suffix(".csv")
 
 
 def compared(figures: Iterable[Mapping[str, object]]) -> list[Row]:
