@@ -27,6 +27,7 @@ ONLINE = [
     "guides/own_data.md",
     "guides/program.md",
     "guides/python.md",
+    "guides/quotas.md",
     "guides/sweeps.md",
     "guides/regression.md",
     "guides/tokens.md",
@@ -36,7 +37,14 @@ ONLINE = [
 # Pages with many jobs, which `make verify` runs.
 LONG = ["guides/continue.md", "guides/own-op.md", "guides/python.md"]
 # Guides that `make test` runs with the README and the tutorial.
-ALWAYS = ["guides/emulate.md", "guides/own_data.md", "guides/sweeps.md", "guides/tokens.md"]
+ALWAYS = [
+    "guides/emulate.md",
+    "guides/own_data.md",
+    "guides/quotas.md",
+    "guides/sign-in.md",
+    "guides/sweeps.md",
+    "guides/tokens.md",
+]
 
 
 @pytest.hookimpl(tryfirst=True)  # before tests/conftest.py and pytest select by marker
