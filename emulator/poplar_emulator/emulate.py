@@ -113,7 +113,7 @@ def hint(output: str) -> str:
             f"that are libraries those, as libboost-{part}-dev"
         )
     if header and header[1].partition("/")[0] in ("poplar", *LIBRARIES):
-        return f"; the emulator has no {header[1]}: docs/explanation/emulator.md lists what it has"
+        return f"; the emulator has no {header[1]}: docs/reference/poplar_api.md lists what it has"
     symbol = _BOOST_SYMBOL.search(output)
     if symbol:
         return f"; link Boost's library: --flag=-lboost_{symbol[1]}"

@@ -3,7 +3,7 @@
 `EmulatedIPUs.precompiled_user_op` has the parameters and the rules of
 `ipu.custom_ops.precompiled_user_op` of Graphcore's TensorFlow: the op is compiled for its shapes
 while the graph is traced, and its gradient op receives, in this order, the gradients of every
-output, the outputs and the inputs. docs/explanation/emulator.md lists the differences.
+output, the outputs and the inputs. docs/explanation/emulator_ops.md lists the differences.
 """
 
 from __future__ import annotations

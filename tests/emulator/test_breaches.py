@@ -1,7 +1,7 @@
 """Programs that an IPU would refuse, or whose result would depend on chance, under --sanitize.
 
 Each is refused with the class of its error and its place: vertex, tile and compute set, or field.
-What is not found is listed in docs/explanation/emulator.md.
+What is not found is listed in docs/reference/poplar_rules.md.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-// The API that docs/explanation/emulator.md says is there, each with the arguments that programs
+// The API that docs/reference/poplar_api.md says is there, each with the arguments that programs
 // pass it. What is not run is here to be compiled.
 #include <fstream>
 #include <functional>

@@ -1,4 +1,4 @@
-// Functions of PopLibs that docs/explanation/emulator.md lists, each with exactly this signature.
+// Functions of PopLibs that docs/reference/poplar_api.md lists, each with exactly this signature.
 #pragma once
 
 #include <functional>
