@@ -25,6 +25,8 @@ INVARIANTS = {
     26: "A plan stores nothing.",
     27: "Each end is delivered under one id, and never to a forbidden address.",
     28: "The stream over all jobs has no gap and repeats nothing.",
+    29: "A job that is exported, imported and exported again has the same bytes.",
+    30: "An archive with a changed byte is refused, and the file named.",
     31: "One who floods the service delays others little.",
     32: "One person alone has the order of priority and submission.",
 }

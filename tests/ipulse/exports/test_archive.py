@@ -92,7 +92,7 @@ def _change_everywhere(members: dict[str, bytes]) -> None:
         (_change_everywhere, "report.html"),
     ],
 )
-def test_a_changed_archive_is_refused(
+def test_n30_a_changed_archive_is_refused(
     archive: Path, tmp_path: Path, change: Change, named: str
 ) -> None:
     with zipfile.ZipFile(archive) as opened:

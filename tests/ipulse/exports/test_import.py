@@ -33,7 +33,7 @@ def client(connection: Connection) -> Connection:
     return connection
 
 
-def test_a_job_survives_deletion(
+def test_n29_an_archived_job_survives_deletion_to_the_byte(
     archive: Path, job: JobHandle, client: Connection, export: Export, tmp_path: Path
 ) -> None:
     before = client.job(job.id).json
