@@ -63,11 +63,11 @@ def test_any_file_name_gives_a_name(run: Run, tmp_path: Path, file: str, name: s
 
 
 def test_a_refused_file_is_explained(client: Connection, run: Run, tmp_path: Path) -> None:
-    path = tmp_path / "twos.npz"
-    path.write_bytes(npz(spikes=[[[0, 2]]] * 3, labels=[0, 1, 0]))
+    path = tmp_path / "negative.npz"
+    path.write_bytes(npz(spikes=[[[0, -1]]] * 3, labels=[0, 1, 0]))
     done = run("data", "push", str(path))
     assert done.code == 2
-    assert "0 or 1" in done.err
+    assert "sample 0, step 0 and channel 1 are -1" in done.err
     assert str(path) not in done.err
     for wrong in (tmp_path / "none.npz", tmp_path / "empty"):
         assert run("data", "push", str(wrong)).code == 2
