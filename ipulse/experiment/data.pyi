@@ -218,6 +218,7 @@ def Npz(
     shape: Sequence[int] | Array | None = None,
     step_ms: float = 1.0,
     encoding: Mapping[str, Any] | None = None,
+    input: Literal['spikes', 'counts'] = ...,
     capacity: int | None = None,
     test_fraction: float = 0.2,
     validation: float = 0.0,
@@ -241,6 +242,8 @@ def Npz(
             + y) * width + x. Convolutions need it.
         step_ms: Width of one time step. Unit: ms.
         encoding: How values become spikes; null if the file contains spikes.
+        input: spikes: the events of a channel in one step are one spike. counts: each of them
+            is a spike of its own, up to 65,535 of a channel in one step.
         capacity: Spikes per sample and step that the input can hold; a random choice of the
             rest is dropped and counted. Null: as many as the busiest step has.
         test_fraction: Fraction of the samples held out for the test accuracy, unless the file
@@ -259,6 +262,7 @@ def Events(
     steps: int = 0,
     shape: Sequence[int] | Array | None = None,
     step_ms: float = 1.0,
+    input: Literal['spikes', 'counts'] = ...,
     capacity: int | None = None,
     test_fraction: float = 0.2,
     validation: float = 0.0,
@@ -276,6 +280,8 @@ def Events(
         shape: Planes, height and width, if the channels are an image: channel = (plane * height
             + y) * width + x. Convolutions need it.
         step_ms: Width of one time step. Unit: ms.
+        input: spikes: the events of a channel in one step are one spike. counts: each of them
+            is a spike of its own, up to 65,535 of a channel in one step.
         capacity: Spikes per sample and step that the input can hold; a random choice of the
             rest is dropped and counted. Null: as many as the busiest step has.
         test_fraction: Fraction of the samples held out for the test accuracy, unless the file
@@ -292,6 +298,7 @@ def SHD(
     name: str = ...,
     steps: int = 100,
     step_ms: float = 10.0,
+    input: Literal['spikes', 'counts'] = ...,
     capacity: int | None = None,
     samples: int | None = None,
     subset_seed: int = 0,
@@ -305,6 +312,8 @@ def SHD(
         name: Name of the folder.
         steps: Time steps of one sample; later spikes are dropped and counted.
         step_ms: Width of one time step. Unit: ms.
+        input: spikes: the events of a channel in one step are one spike. counts: each of them
+            is a spike of its own, up to 65,535 of a channel in one step.
         capacity: Spikes per sample and step that the input can hold; a random choice of the
             rest is dropped and counted. Null: as many as the busiest step has.
         samples: Use at most this many training samples, and as many test samples, drawn with
@@ -322,6 +331,7 @@ def SSC(
     name: str = ...,
     steps: int = 100,
     step_ms: float = 10.0,
+    input: Literal['spikes', 'counts'] = ...,
     capacity: int | None = None,
     samples: int | None = None,
     subset_seed: int = 0,
@@ -336,6 +346,8 @@ def SSC(
         name: Name of the folder.
         steps: Time steps of one sample; later spikes are dropped and counted.
         step_ms: Width of one time step. Unit: ms.
+        input: spikes: the events of a channel in one step are one spike. counts: each of them
+            is a spike of its own, up to 65,535 of a channel in one step.
         capacity: Spikes per sample and step that the input can hold; a random choice of the
             rest is dropped and counted. Null: as many as the busiest step has.
         samples: Use at most this many training samples, and as many test samples, drawn with
@@ -355,6 +367,7 @@ def NMNIST(
     name: str = ...,
     steps: int = 100,
     step_ms: float = 3.0,
+    input: Literal['spikes', 'counts'] = ...,
     capacity: int | None = None,
     samples: int | None = None,
     subset_seed: int = 0,
@@ -368,6 +381,8 @@ def NMNIST(
         name: Name of the folder.
         steps: Time steps of one sample; later spikes are dropped and counted.
         step_ms: Width of one time step. Unit: ms.
+        input: spikes: the events of a channel in one step are one spike. counts: each of them
+            is a spike of its own, up to 65,535 of a channel in one step.
         capacity: Spikes per sample and step that the input can hold; a random choice of the
             rest is dropped and counted. Null: as many as the busiest step has.
         samples: Use at most this many training samples, and as many test samples, drawn with
@@ -385,6 +400,7 @@ def DVSGesture(
     name: str = ...,
     steps: int = 100,
     step_ms: float = 20.0,
+    input: Literal['spikes', 'counts'] = ...,
     capacity: int | None = None,
     samples: int | None = None,
     subset_seed: int = 0,
@@ -399,6 +415,8 @@ def DVSGesture(
         name: Name of the folder.
         steps: Time steps of one sample; later spikes are dropped and counted.
         step_ms: Width of one time step. Unit: ms.
+        input: spikes: the events of a channel in one step are one spike. counts: each of them
+            is a spike of its own, up to 65,535 of a channel in one step.
         capacity: Spikes per sample and step that the input can hold; a random choice of the
             rest is dropped and counted. Null: as many as the busiest step has.
         samples: Use at most this many training samples, and as many test samples, drawn with

@@ -147,7 +147,7 @@ def Conv2D(
     standardised: bool = False,
     quantisation: Mapping[str, Any] | None = None,
     dropout: float = 0.0,
-    delay: int | None = None,
+    delay: int | Mapping[str, Any] | None = None,
     strides: int | Sequence[int] | Array = 1,
     padding: Literal['valid', 'same'] | int | Sequence[int] | Array = ...,
     dilation_rate: int | Sequence[int] | Array = 1,
@@ -187,7 +187,7 @@ def Conv2D(
             input channel, during a whole training sample; the other input weights are
             multiplied by 1 / (1 - dropout). Without effect outside of training.
         delay: Steps that spikes take to this layer; null: network.delay, and 0 to the first
-            layer.
+            layer. An object: delays of single connections.
         strides: Distance of neighbouring outputs: one number, or rows and columns.
         padding: valid: the kernel stays within the input; same: zeros around the input, so that
             without strides the output is as large; or zeros on both sides: one number, or rows
@@ -220,7 +220,7 @@ def Conv1D(
     standardised: bool = False,
     quantisation: Mapping[str, Any] | None = None,
     dropout: float = 0.0,
-    delay: int | None = None,
+    delay: int | Mapping[str, Any] | None = None,
     strides: int = 1,
     padding: Literal['valid', 'same'] | int = ...,
     dilation_rate: int = 1,
@@ -260,7 +260,7 @@ def Conv1D(
             input channel, during a whole training sample; the other input weights are
             multiplied by 1 / (1 - dropout). Without effect outside of training.
         delay: Steps that spikes take to this layer; null: network.delay, and 0 to the first
-            layer.
+            layer. An object: delays of single connections.
         strides: Distance of neighbouring outputs.
         padding: valid: the kernel stays within the input; same: zeros around the input, so that
             without strides the output is as large; or zeros on both sides: a number.
