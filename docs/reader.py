@@ -156,9 +156,12 @@ class Reader:
 
     def _running(self, client: Connection) -> JobHandle:
         """Return a job that runs: one that the page has begun, or a new one."""
-        begun = (job for job in client.jobs() if not job.state.is_terminal)
+        waits = (JobState.PAUSING, JobState.PAUSED)
+        begun = (job for job in client.jobs() if not (job.state.is_terminal or job.state in waits))
         job = next(begun, None) or client.submit(LONG_SPEC)
+        end = time.monotonic() + SECONDS
         while job.refresh().state is not JobState.RUNNING:
+            assert time.monotonic() < end, f"{job.id} is {job.state.value} after {SECONDS} s"
             time.sleep(0.2)
         return job
 
