@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
@@ -9,12 +10,14 @@ from functools import partial
 from ipulse.cli.commands.jobs.many_jobs import Change, ChosenJobs, FilteredJobs
 from ipulse.cli.exits import Exit
 from ipulse.cli.options import Address, addressed, with_options
-from ipulse.cli.terminal import confirm, emit, jobs_text, show
+from ipulse.cli.terminal import confirm, emit, jobs_text, say, show
 from ipulse.client import Artifact, Connection, JobHandle
 from ipulse.client.jobs.batches import BatchVerb
 from ipulse_core.errors import Conflict
+from ipulse_core.states import JobState
 
 LISTED = 10  # jobs that a question names
+_POLL_SECONDS = 0.2
 
 
 @addressed
@@ -52,9 +55,12 @@ def pause(chosen: ChosenJobs, at: Address) -> Exit:
 @addressed
 @with_options(ChosenJobs)
 def resume(chosen: ChosenJobs, at: Address) -> Exit:
-    """Resume paused jobs from their last checkpoints."""
+    """Resume paused jobs from their last checkpoints.
+
+    A job that is named and is still being paused is resumed as soon as it has stopped.
+    """
     with at.connect() as connection:
-        return chosen.change(connection, JobHandle.resume, _change(connection, "resume", "resumed"))
+        return chosen.change(connection, _resume, _change(connection, "resume", "resumed"))
 
 
 @addressed
@@ -94,6 +100,23 @@ VERBS: dict[str, Callable[..., Exit]] = {
     "resume": resume,
     "retry": retry,
 }
+
+
+def _resume(job: JobHandle) -> JobHandle:
+    """Resume a job, after its agent has stopped it if it is being paused."""
+    has_said = False
+    while True:
+        try:
+            return job.resume()
+        except Conflict:
+            state = job.refresh().state
+            if state not in (JobState.PAUSING, JobState.PAUSED):
+                raise
+        if state is JobState.PAUSING:
+            if not has_said:
+                say(f"{job.id} is being paused: it is resumed as soon as it has stopped.")
+            has_said = True
+            time.sleep(_POLL_SECONDS)
 
 
 def _change(connection: Connection, verb: BatchVerb, done: str) -> Change:

@@ -12,7 +12,7 @@ from functools import partial
 
 import pytest
 
-from ipulse.cli.commands.jobs import many_jobs
+from ipulse.cli.commands.jobs import lifecycle, many_jobs
 from ipulse.cli.commands.jobs.many_jobs import Change, FilteredJobs
 from ipulse.client import Connection, JobSelection
 from ipulse_core.states import JobState
@@ -162,6 +162,27 @@ class TestChosenJobs:
         assert run("cancel", *jobs, "--json").json["jobs"][2]["state"] == "cancelled"
         deleted = run("delete", jobs[0], jobs[2], jobs[0], "--yes").out.splitlines()
         assert [line.split()[1] for line in deleted] == [jobs[0], jobs[2]]
+
+    def test_a_job_that_is_being_paused_is_resumed_when_it_has_stopped(
+        self,
+        run: Run,
+        client: Connection,
+        agent: Agent,
+        team: str,
+        monkeypatch: pytest.MonkeyPatch,
+    ) -> None:
+        [job] = submit(client, team)
+        attempt = agent.claim(job)
+        assert run("pause", job, "--json").json["state"] == "pausing"
+        said = []
+
+        def stops(text: str) -> None:
+            said.append(text)
+            attempt.finish("paused_by_user")
+
+        monkeypatch.setattr(lifecycle, "say", stops)
+        assert run("resume", job, "--json").json["state"] == "queued"
+        assert job in said[0]
 
     def test_failed_jobs_are_retried(
         self, run: Run, client: Connection, agent: Agent, team: str
