@@ -160,7 +160,7 @@ def test_what_is_unknown_is_refused(service: InProcess, reference: str) -> None:
 
 
 def test_what_is_refused_or_deleted_is_refused(service: InProcess) -> None:
-    bad = push(service, npz(spikes=[[[0, 2]]] * 3, labels=[0, 1, 0]))
+    bad = push(service, npz(spikes=[[[0, -1]]] * 3, labels=[0, 1, 0]))
     detail = refused(
         service, "/data/dataset", "dataset_refused", kind="npz", dataset=bad["reference"]
     )

@@ -143,13 +143,13 @@ class TestRefusals:
             (b"\x93NUMPY of nothing", "none of these"),
             (b"PK\x03\x04" + bytes(300), "none of these"),
             (spikes()[:-200], "none of these|damaged|whole"),
-            (npz(spikes=[[[0, 2]]] * 3, labels=[0, 1, 0]), "0 or 1"),
+            (npz(spikes=[[[0, 1.5]]] * 3, labels=[0, 1, 0]), "whole numbers"),
             (npz(spikes=[[[0, 1]]] * 3, labels=[0, -1, 0]), "label -1"),
             (npz(spikes=[[[0, 0]]] * 3, labels=[0, 1, 0]), "nothing to learn"),
             (b"sample,time_ms,channel,label\n0,1,2,3\n1,x,2,3\n", "line 3"),
             (b"a;b\n1;2\n", "'a;b' (separator: semicolon)"),
         ],
-        ids=["npy", "zip", "truncated", "twos", "label", "silent", "csv", "head"],
+        ids=["npy", "zip", "truncated", "fractions", "label", "silent", "csv", "head"],
     )
     def test_of_files(self, service: InProcess, content: bytes, words: str) -> None:
         version = push(service, content)
