@@ -138,7 +138,7 @@ def test_a_large_file_ends_no_transaction(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """A file that came after the first look is copied while one state of the database is read."""
-    options = "-c idle_in_transaction_session_timeout=50ms"
+    options = "-c idle_in_transaction_session_timeout=500ms"
     monkeypatch.setattr("ipulse_service.db.postgresql._OPTIONS", options)
     new = stored.elsewhere(tmp_path / "new", database_url=postgresql_server.new_database())
     new.home.chmod(0o700)
@@ -154,7 +154,7 @@ def test_a_large_file_ends_no_transaction(
     copied = Blobs.open
 
     def slow(store: Blobs, sha256: str, start: int = 0) -> BinaryIO:
-        time.sleep(0.2)
+        time.sleep(0.7)
         return copied(store, sha256, start)
 
     monkeypatch.setattr(Blobs, "open", slow)
