@@ -104,19 +104,17 @@ VERBS: dict[str, Callable[..., Exit]] = {
 
 def _resume(job: JobHandle) -> JobHandle:
     """Resume a job, after its agent has stopped it if it is being paused."""
-    has_said = False
-    while True:
-        try:
-            return job.resume()
-        except Conflict:
-            state = job.refresh().state
-            if state not in (JobState.PAUSING, JobState.PAUSED):
-                raise
-        if state is JobState.PAUSING:
-            if not has_said:
-                say(f"{job.id} is being paused: it is resumed as soon as it has stopped.")
-            has_said = True
-            time.sleep(_POLL_SECONDS)
+    try:
+        return job.resume()
+    except Conflict:
+        state = job.refresh().state
+        if state not in (JobState.PAUSING, JobState.PAUSED):
+            raise
+    if state is JobState.PAUSING:
+        say(f"{job.id} is being paused: it is resumed as soon as it has stopped.")
+    while job.refresh().state is JobState.PAUSING:
+        time.sleep(_POLL_SECONDS)
+    return job.resume()  # a second refusal has another reason
 
 
 def _change(connection: Connection, verb: BatchVerb, done: str) -> Change:

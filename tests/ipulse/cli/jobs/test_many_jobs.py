@@ -14,7 +14,8 @@ import pytest
 
 from ipulse.cli.commands.jobs import lifecycle, many_jobs
 from ipulse.cli.commands.jobs.many_jobs import Change, FilteredJobs
-from ipulse.client import Connection, JobSelection
+from ipulse.client import Connection, JobHandle, JobSelection
+from ipulse_core.errors import Conflict
 from ipulse_core.states import JobState
 from tests.ipulse.cli.conftest import FILES, SPEC, Ran, Run, environment
 from tests.ipulse.live_service import Agent, LiveService
@@ -183,6 +184,21 @@ class TestChosenJobs:
         monkeypatch.setattr(lifecycle, "say", stops)
         assert run("resume", job, "--json").json["state"] == "queued"
         assert job in said[0]
+
+    def test_a_paused_job_that_may_not_be_resumed_is_refused(
+        self, run: Run, client: Connection, team: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        [job] = submit(client, team)
+        run("pause", job)
+        refusals = []
+
+        def refuse(job: JobHandle) -> JobHandle:
+            refusals.append(job.id)
+            raise Conflict("its project has as many queued jobs as it may have")
+
+        monkeypatch.setattr(JobHandle, "resume", refuse)
+        assert run("resume", job).code == 7
+        assert refusals == [job, job]
 
     def test_failed_jobs_are_retried(
         self, run: Run, client: Connection, agent: Agent, team: str
