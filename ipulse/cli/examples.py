@@ -37,6 +37,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     ),
     "plan": (
         "plan examples/digits.yaml",
+        "plan examples/digits.yaml --run-seconds 600",
         "plan examples/digits.yaml --vary learning_rate=0.001,0.01 --seeds 3",
     ),
     "list": (

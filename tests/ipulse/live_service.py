@@ -94,6 +94,11 @@ class Agent:
             base_url=url, headers=headers, timeout=START_SECONDS, verify=trusted
         )
 
+    def register(self) -> None:
+        """Is present, as a worker that waits for jobs."""
+        body = {"agent": self.name, "device_kinds": ["cpu"]}
+        self._http.post("/v1/worker/agents", json=body).raise_for_status()
+
     def claim(self, job_id: str) -> Attempt:
         """Claims until it is this job's turn, and keeps what earlier tests left in the queue."""
         while True:

@@ -134,12 +134,20 @@ class AsyncConnection(AsyncConnectionBase, AsyncDataSets, AsyncAdministration):
         """Check an experiment in the service, without running it. Raises InvalidSpec."""
         return await self._send(calls.validate(document_of(experiment)))
 
-    async def plan(self, experiment: Submittable, priority: int = 0) -> SubmissionPlan:
+    async def plan(
+        self, experiment: Submittable, priority: int = 0, run_seconds: int | None = None
+    ) -> SubmissionPlan:
         """Check an experiment and return when and where it would run; stores nothing.
+
+        Args:
+            experiment: As in `submit`.
+            priority: Jobs of a higher priority start first.
+            run_seconds: The longest run in seconds. A job with a limit starts earlier where it
+                ends before an agent is reserved, or before a job that comes first can start.
 
         Raises InvalidSpec, and InvalidInput if no agent could run it.
         """
-        return await self._send(calls.plan(document_of(experiment), priority))
+        return await self._send(calls.plan(document_of(experiment), priority, run_seconds))
 
     async def submit(
         self,

@@ -41,13 +41,15 @@ def validate(spec: Spec) -> APICall[ValidSpec]:
     return APICall("POST", "/v1/jobs:validate", read, headers=JSON_CONTENT, content=document(spec))
 
 
-def plan(spec: Spec, priority: int) -> APICall[SubmissionPlan]:
+def plan(spec: Spec, priority: int, run_seconds: int | None) -> APICall[SubmissionPlan]:
     """Return the call that plans a submission."""
 
     def read(response: httpx.Response) -> SubmissionPlan:
         return SubmissionPlan.from_json(object_in(response))
 
     params, content = {"priority": priority}, document(spec)
+    if run_seconds is not None:
+        params["run_seconds"] = run_seconds
     return APICall("POST", "/v1/jobs:plan", read, params, headers=JSON_CONTENT, content=content)
 
 

@@ -13,7 +13,8 @@ import ipulse
 from ipulse import LIF
 from ipulse.client import Connection, JobHandle, JobRequest
 from ipulse_core.errors import InvalidInput, InvalidSpec, NotFound
-from tests.ipulse.live_service import Agent
+from tests.ipulse.live_service import Agent, LiveService
+from tests.ipulse.reserved_pool import reserved_pool
 
 from .conftest import on_both
 from .scripted_jobs import Ended, experiment, run_job
@@ -117,6 +118,19 @@ def test_n26_a_plan_stores_nothing(connection: Connection) -> None:
     assert len(connection.jobs()) == before
     with pytest.raises(InvalidSpec):
         connection.plan(experiment(epochs=0))
+
+
+@on_both
+def test_a_plan_with_a_limit_starts_before_a_reservation(
+    connection: Connection, service: LiveService, agent: Agent
+) -> None:
+    with reserved_pool(service, agent) as pool:
+        wanted = experiment(device={"pool": pool})
+        assert connection.plan(wanted).waiting_reason == "reservation"
+        assert connection.plan(wanted, run_seconds=7200).waiting_reason == "reservation"
+        assert connection.plan(wanted, run_seconds=60).waiting_reason == "wake_up"
+    with pytest.raises(InvalidInput):
+        connection.plan(wanted, run_seconds=0)
 
 
 @on_both

@@ -18,6 +18,7 @@ from ipulse.spec import AnySpec
 from ipulse.spec.document.file import SpecFile, read_spec_file
 from ipulse.spec.document.settings import spec_of
 from ipulse.sweeps.file import read_sweep
+from ipulse_core.errors import InvalidInput, Problem
 
 
 @addressed
@@ -37,6 +38,9 @@ def plan(
         int | None, typer.Option(min=1, max=100, help="Jobs of each trial of a sweep.")
     ] = None,
     priority: Annotated[int, typer.Option(min=-100, max=100, help="Of the job.")] = 0,
+    run_seconds: Annotated[
+        int | None, typer.Option(min=1, help="The longest run, as `ipulse submit` has it.")
+    ] = None,
     as_json: AsJSON = False,
 ) -> Exit:
     """Say when a job or a sweep would start and how long it would take; submit nothing.
@@ -46,6 +50,9 @@ def plan(
     """
     read = read_spec_file(file)
     if vary or _is_sweep(read):
+        if run_seconds is not None:
+            detail = "--run-seconds is the limit of one job; those of a sweep have none"
+            raise InvalidInput([Problem("/run_seconds", "contradiction", detail)], detail)
         config = read_sweep(file, settings or [], vary or [], seeds, priority=priority or None)
         with at.connect() as connection:
             found = connection.plan_sweep(config).json
@@ -57,7 +64,7 @@ def plan(
         else:
             spec = spec_of(read, settings)
         with at.connect() as connection:
-            found = connection.plan(spec, priority).json
+            found = connection.plan(spec, priority, run_seconds).json
         facts = _job_facts(found)
     if as_json:
         emit(found)

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 import pytest
 
 from tests.ipulse.cli.conftest import Run
+from tests.ipulse.live_service import Agent, LiveService
+from tests.ipulse.reserved_pool import reserved_pool
 
 
 @pytest.fixture
@@ -44,3 +46,24 @@ def test_a_plan_says_what_a_job_and_a_sweep_would_wait_for(run: Run, lab: str) -
     assert sweep.code == 0, sweep.err
     assert sweep.json["trials"] == 2
     assert run("plan", "examples/digits.yaml", *vary).out
+
+
+def test_a_limit_lets_a_job_start_before_a_reservation(
+    run: Run, service: LiveService, agent: Agent
+) -> None:
+    with reserved_pool(service, agent) as pool:
+        planned = ("plan", "examples/digits.yaml", "--set", f"device.pool={pool}")
+        assert run(*planned, "--json").json["waiting_on"]["reason"] == "reservation"
+        limited = run(*planned, "--run-seconds", "60", "--json")
+        assert limited.json["waiting_on"]["reason"] == "wake_up", limited.err
+    refused = run(
+        "plan",
+        "examples/digits.yaml",
+        "--seeds",
+        "3",
+        "--vary",
+        "learning_rate=1",
+        "--run-seconds",
+        "60",
+    )
+    assert (refused.code, "--run-seconds" in refused.err) == (2, True), refused.err
