@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from ipulse_core.nir.discretization import Options
+from ipulse_core.nir.importer import import_network
 from ipulse_ops.lif.reference import network_pass as reference
 from ipulse_ops.reference.spikes import dense_to_sparse, sparse_to_dense
-from ipulse_worker.nir.discretization import Options
-from ipulse_worker.nir.importer import import_network
 from ipulse_worker.runner.model.network import network_of
 from ipulse_worker.runner.model.weight_names import weight_names
 from tests.worker.runner.trainings import spec_of

@@ -11,10 +11,10 @@ import pytest
 
 from ipulse_core.data_files.directory import DataDirectory
 from ipulse_core.data_files.errors import DataInvalid
+from ipulse_core.nir.discretization import Options
+from ipulse_core.nir.importer import import_network
 from ipulse_core.spec.nir_targets import delays_left_out
 from ipulse_ops.keras.trained_network import trained_network
-from ipulse_worker.nir.discretization import Options
-from ipulse_worker.nir.importer import import_network
 from ipulse_worker.runner.data.load import load
 from ipulse_worker.runner.model.start_weights import start_weights
 

@@ -10,11 +10,10 @@ import pytest
 
 import ipulse_core
 import ipulse_ops
-import ipulse_worker.nir
 import ipulse_worker.runner
 import poplar_emulator
 
-PACKAGES = [ipulse_core, ipulse_ops, poplar_emulator, ipulse_worker.nir, ipulse_worker.runner]
+PACKAGES = [ipulse_core, ipulse_ops, poplar_emulator, ipulse_worker.runner]
 
 
 @pytest.mark.old_python

@@ -101,7 +101,9 @@ def import_nir(
     Without --to, the spec is printed and no weights are written. Upload the weights with
     `ipulse submit SPEC --weights FILE`, or put them into the worker's data directory.
     """
-    require_modules(["ipulse_worker", "h5py", "numpy"], "ipulse nir import")
+    require_modules(["h5py", "numpy"], "ipulse nir import", "nir")
+    if check is not None:
+        require_modules(["ipulse_ops", "ipulse_worker"], "ipulse nir import --check")
     spec_path, weights = _targets(to)
     options = {"--from": writer, "--solver": solver, "--step-ms": step_ms, "--reset": reset}
     found = _read(file, {**options, "--weights": weights}, {"--to": to, "--base": base})
@@ -186,7 +188,7 @@ def _targets(to: Path | None) -> tuple[Path | None, Path | None]:
 def _read(file: Path, options: dict[str, Any], kept: dict[str, Any]) -> dict[str, Any]:
     """Return what the importer printed; kept: other options, for commands in errors."""
     words = [word for name, value in options.items() if value for word in (name, str(value))]
-    found = _run("ipulse_worker.nir", [str(file), *words], file)
+    found = _run("ipulse_core.nir", [str(file), *words], file)
     if "error" in found:
         error = found["error"]
         detail = f"{file}: {error['message']}"
@@ -200,7 +202,7 @@ def _read(file: Path, options: dict[str, Any], kept: dict[str, Any]) -> dict[str
 
 
 def _run(module: str, words: list[str], file: Path) -> dict[str, Any]:
-    """Return the JSON that a module of the worker prints."""
+    """Return the JSON that a module prints."""
     command = [sys.executable, "-m", module, *words]
     done = subprocess.run(command, capture_output=True, check=False)  # noqa: S603 (our own module)
     try:

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from ipulse_core.data_files.directory import DataDirectory
+from ipulse_core.nir.discretization import Options
+from ipulse_core.nir.importer import import_network
 from ipulse_ops.keras.trained_network import trained_network
-from ipulse_worker.nir.discretization import Options
-from ipulse_worker.nir.importer import import_network
 from ipulse_worker.runner.attempts.spec_warnings import warnings_of
 from ipulse_worker.runner.data.load import load
 from tests.worker.runner.attempts import attempt

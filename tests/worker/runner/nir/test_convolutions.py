@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from ipulse_core.nir.discretization import Options
+from ipulse_core.nir.importer import import_network
 from ipulse_core.spec.derived_values import input_delays
-from ipulse_worker.nir.discretization import Options
-from ipulse_worker.nir.importer import import_network
 from ipulse_worker.runner.results.nir_export import nir_exports, write_export
 from tests.worker.runner.nir.convolutions import (
     DELAYED,

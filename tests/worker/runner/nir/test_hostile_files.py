@@ -10,9 +10,9 @@ import nir
 import numpy as np
 import pytest
 
-from ipulse_worker.nir.discretization import Options
-from ipulse_worker.nir.errors import NirAmbiguous, NirInvalid
-from ipulse_worker.nir.importer import import_network
+from ipulse_core.nir.discretization import Options
+from ipulse_core.nir.errors import NirAmbiguous, NirInvalid
+from ipulse_core.nir.importer import import_network
 from tests.worker.runner.nir.test_import import (
     CHAIN,
     SKIP,

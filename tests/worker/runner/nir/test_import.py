@@ -12,11 +12,11 @@ import nir
 import numpy as np
 import pytest
 
+from ipulse_core.nir.discretization import Options
+from ipulse_core.nir.errors import NirInvalid
+from ipulse_core.nir.importer import ImportedNetwork, import_network
 from ipulse_ops.lif.reference import network_pass as reference
 from ipulse_ops.reference.spikes import dense_to_sparse, sparse_to_dense
-from ipulse_worker.nir.discretization import Options
-from ipulse_worker.nir.errors import NirInvalid
-from ipulse_worker.nir.importer import ImportedNetwork, import_network
 from ipulse_worker.runner.crosscheck.recorded_spikes import compared
 from ipulse_worker.runner.model.network import network_of
 from tests.worker.runner.trainings import spec_of
@@ -156,7 +156,7 @@ def test_scales_delays_recurrence_and_parallel_paths(tmp_path: Path) -> None:
 
 @pytest.mark.old_python
 def test_the_program_writes_json_also_for_errors(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "ipulse_worker.nir", str(tmp_path / "none.nir")]
+    command = [sys.executable, "-m", "ipulse_core.nir", str(tmp_path / "none.nir")]
     done = subprocess.run(command, stdout=subprocess.PIPE, check=True)
     assert "none.nir" in json.loads(done.stdout)["error"]["message"]
 

@@ -9,9 +9,9 @@ import nir
 import numpy as np
 import pytest
 
+from ipulse_core.nir.hdf5_file import NirNode
+from ipulse_core.nir.linear_nodes import map_of
 from ipulse_core.spec.conv_layers import conv_geometries
-from ipulse_worker.nir.hdf5_file import NirNode
-from ipulse_worker.nir.linear_nodes import map_of
 from tests.worker.runner.nir.test_import import SEED, chain, imported, li, lif, linear, sink, source
 from tests.worker.runner.trainings import spec_of
 

@@ -8,13 +8,13 @@ from typing import Any, Dict, List
 import numpy as np
 import pytest
 
+from ipulse_core.nir.discretization import Options
+from ipulse_core.nir.importer import ImportedNetwork, import_network
 from ipulse_core.spec.derived_values import input_delays
 from ipulse_core.spec.start_weights import DELAYS, connection_delays, layer_names
 from ipulse_ops.lif.reference import network_pass as reference
 from ipulse_ops.lif.weights import weight_shapes
 from ipulse_ops.reference.spikes import dense_to_sparse
-from ipulse_worker.nir.discretization import Options
-from ipulse_worker.nir.importer import ImportedNetwork, import_network
 from ipulse_worker.runner.model.network import network_of
 from ipulse_worker.runner.model.weight_names import weight_names
 from ipulse_worker.runner.results.nir_export import nir_exports, write_export, write_network

@@ -10,10 +10,10 @@ import nir
 import numpy as np
 import pytest
 
+from ipulse_core.nir.discretization import Options
+from ipulse_core.nir.errors import NirAmbiguous, NirInvalid
+from ipulse_core.nir.importer import ImportedNetwork, import_network
 from ipulse_core.spec.nir_writers import WRITERS
-from ipulse_worker.nir.discretization import Options
-from ipulse_worker.nir.errors import NirAmbiguous, NirInvalid
-from ipulse_worker.nir.importer import ImportedNetwork, import_network
 from tests.worker.runner.nir.test_import import CHAIN, chain, graph_of, li, lif, linear, ones, plain
 
 

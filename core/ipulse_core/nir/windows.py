@@ -7,11 +7,11 @@ from typing import Tuple
 
 import numpy as np
 
+from ipulse_core.nir.errors import at_node
+from ipulse_core.nir.hdf5_file import MAX_VALUES, NirNode
+from ipulse_core.nir.linear_map import LinearMap, Shape
+from ipulse_core.nir.node_fields import numbers, whole_number
 from ipulse_core.spec.start_weights import size_text
-from ipulse_worker.nir.errors import at_node
-from ipulse_worker.nir.hdf5_file import MAX_VALUES, NirNode
-from ipulse_worker.nir.linear_map import LinearMap, Shape
-from ipulse_worker.nir.node_fields import numbers, whole_number
 
 Pair = Tuple[int, int]  # y and x
 MAX_PIXELS = 4096  # of strides, paddings and kernels

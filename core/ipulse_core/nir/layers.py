@@ -9,14 +9,14 @@ from typing import Any, Dict, List, Mapping, Optional, Sequence, Set, Tuple
 import numpy as np
 
 from ipulse_core.limits import MAX_STEPS
+from ipulse_core.nir.discretization import Discretization
+from ipulse_core.nir.errors import at_node
+from ipulse_core.nir.hdf5_file import NirNode
+from ipulse_core.nir.linear_map import LinearMap, Shape
+from ipulse_core.nir.linear_nodes import map_of
+from ipulse_core.nir.neurons import Neurons, neurons_of, without_decay
+from ipulse_core.nir.structure import NodePath, Unit
 from ipulse_core.spec.nir_writers import LATER_SUBTRACT, LATER_ZERO
-from ipulse_worker.nir.discretization import Discretization
-from ipulse_worker.nir.errors import at_node
-from ipulse_worker.nir.hdf5_file import NirNode
-from ipulse_worker.nir.linear_map import LinearMap, Shape
-from ipulse_worker.nir.linear_nodes import map_of
-from ipulse_worker.nir.neurons import Neurons, neurons_of, without_decay
-from ipulse_worker.nir.structure import NodePath, Unit
 
 NodeNames = Tuple[str, ...]
 GAINS = (1e-6, 1e4)  # others are multiplied into the weights; a spec has gains up to 1e4

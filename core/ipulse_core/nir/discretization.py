@@ -9,6 +9,10 @@ from typing import Dict, FrozenSet, Iterator, List, Mapping, Optional, Sequence,
 
 import numpy as np
 
+from ipulse_core.nir.errors import NirAmbiguous, NirInvalid, at_node
+from ipulse_core.nir.hdf5_file import Graph, NirNode
+from ipulse_core.nir.neurons import NEURONS, Solver
+from ipulse_core.nir.node_fields import numbers
 from ipulse_core.spec.nir_targets import EULER_DECAY, SUBTRACTED, UNSCALED_INPUT
 from ipulse_core.spec.nir_writers import (
     BY_FILE,
@@ -18,10 +22,6 @@ from ipulse_core.spec.nir_writers import (
     WRITERS,
     ZERO,
 )
-from ipulse_worker.nir.errors import NirAmbiguous, NirInvalid, at_node
-from ipulse_worker.nir.hdf5_file import Graph, NirNode
-from ipulse_worker.nir.neurons import NEURONS, Solver
-from ipulse_worker.nir.node_fields import numbers
 
 _SPIKING = ("LIF", "CubaLIF", "IF")
 _TIMES = ("tau", "tau_mem", "tau_syn", "delay")

@@ -8,9 +8,9 @@ from typing import Callable, Optional, Tuple
 
 import numpy as np
 
+from ipulse_core.nir.errors import at_node
+from ipulse_core.nir.hdf5_file import MAX_VALUES
 from ipulse_core.spec.start_weights import size_text
-from ipulse_worker.nir.errors import at_node
-from ipulse_worker.nir.hdf5_file import MAX_VALUES
 
 Shape = Tuple[int, ...]
 RowsFunction = Callable[[np.ndarray], np.ndarray]  # of `[rows, *shape]`

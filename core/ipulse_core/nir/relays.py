@@ -13,9 +13,9 @@ from typing import Any, Dict, List, Sequence
 
 import numpy as np
 
-from ipulse_worker.nir.errors import NirInvalid
-from ipulse_worker.nir.hdf5_file import MAX_VALUES
-from ipulse_worker.nir.layers import ImportedLayer
+from ipulse_core.nir.errors import NirInvalid
+from ipulse_core.nir.hdf5_file import MAX_VALUES
+from ipulse_core.nir.layers import ImportedLayer
 
 DECAY, THRESHOLD = 0.0, 0.5  # of neurons that spike where their input does
 # The constants of neurons that repeat, for those that their layer has.

@@ -8,7 +8,7 @@ from typing import Any, Dict, Iterator, List, Tuple, Union
 
 import numpy as np
 
-from ipulse_worker.nir.errors import NirInvalid, at_node
+from ipulse_core.nir.errors import NirInvalid, at_node
 
 MAX_BYTES = 2**31  # of the file
 MAX_VALUES = 2**27  # numbers of all nodes

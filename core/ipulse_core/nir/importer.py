@@ -10,21 +10,21 @@ from typing import Any, Callable, Dict, List, Sequence, Tuple, Union
 
 import numpy as np
 
-from ipulse_core.spec.start_weights import DELAYS
-from ipulse_worker.nir.convolutions import Convolutions, by_rows, leading_convolutions
-from ipulse_worker.nir.discretization import (
+from ipulse_core.nir.convolutions import Convolutions, by_rows, leading_convolutions
+from ipulse_core.nir.discretization import (
     Discretization,
     Options,
     ambiguous,
     discretizations_of,
 )
-from ipulse_worker.nir.errors import NirInvalid, at_node
-from ipulse_worker.nir.hdf5_file import Graph, read_graph
-from ipulse_worker.nir.layers import ImportedLayer, layer_of
-from ipulse_worker.nir.linear_map import Shape
-from ipulse_worker.nir.node_fields import numbers
-from ipulse_worker.nir.relays import DECAY, THRESHOLD, with_relays
-from ipulse_worker.nir.structure import NodePath, Unit, chain_of, is_addition
+from ipulse_core.nir.errors import NirInvalid, at_node
+from ipulse_core.nir.hdf5_file import Graph, read_graph
+from ipulse_core.nir.layers import ImportedLayer, layer_of
+from ipulse_core.nir.linear_map import Shape
+from ipulse_core.nir.node_fields import numbers
+from ipulse_core.nir.relays import DECAY, THRESHOLD, with_relays
+from ipulse_core.nir.structure import NodePath, Unit, chain_of, is_addition
+from ipulse_core.spec.start_weights import DELAYS
 
 MAX_RELAY = 4096  # neurons of a layer that repeats the input
 

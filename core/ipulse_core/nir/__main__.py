@@ -1,4 +1,4 @@
-"""Imports a NIR file: `python -m ipulse_worker.nir FILE`; writes one line of JSON.
+"""Imports a NIR file: `python -m ipulse_core.nir FILE`; writes one line of JSON.
 
 The line has the network of a spec, or {"error": {"code", "message", "choices"}}, where
 choices are pairs of options, of which the user must say one, and what they mean.
@@ -15,15 +15,15 @@ from typing import Any, Dict, List, Optional
 import numpy as np
 
 from ipulse_core.errors import IPUlseError, MissingDependency
+from ipulse_core.nir.discretization import Options
+from ipulse_core.nir.errors import NirAmbiguous
+from ipulse_core.nir.importer import import_network
 from ipulse_core.spec.nir_writers import RESETS, SOLVERS, WRITERS
-from ipulse_worker.nir.discretization import Options
-from ipulse_worker.nir.errors import NirAmbiguous
-from ipulse_worker.nir.importer import import_network
 
 
 def main(arguments: Optional[List[str]] = None) -> int:
     """Run the command and return 0."""
-    parser = argparse.ArgumentParser(prog="python -m ipulse_worker.nir", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m ipulse_core.nir", description=__doc__)
     parser.add_argument("file", type=Path)
     parser.add_argument("--weights", type=Path, help="npz file to write")
     parser.add_argument("--solver", choices=SOLVERS)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Dict, List, Optional, Set, Tuple
 
-from ipulse_worker.nir.errors import NirInvalid, at_node
-from ipulse_worker.nir.hdf5_file import Graph, NirNode
-from ipulse_worker.nir.linear_nodes import LINEAR
-from ipulse_worker.nir.neurons import NEURONS
+from ipulse_core.nir.errors import NirInvalid, at_node
+from ipulse_core.nir.hdf5_file import Graph, NirNode
+from ipulse_core.nir.linear_nodes import LINEAR
+from ipulse_core.nir.neurons import NEURONS
 
 MAX_PATHS = 1_000
 _INTEGRATORS = ("LI", "I")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ipulse_worker.nir.errors import at_node
-from ipulse_worker.nir.hdf5_file import NirNode
+from ipulse_core.nir.errors import at_node
+from ipulse_core.nir.hdf5_file import NirNode
 
 
 def numbers(node: NirNode, field: str) -> np.ndarray:

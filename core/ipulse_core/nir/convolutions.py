@@ -1,7 +1,7 @@
 """Turns the convolutions at the beginning of a NIR graph into convolutions of a spec.
 
 Others, such as those of neurons with different constants or with overlapping pools, are left to
-ipulse_worker.nir.layers, which makes matrices of them.
+ipulse_core.nir.layers, which makes matrices of them.
 """
 
 from __future__ import annotations
@@ -11,11 +11,9 @@ from typing import Any, Dict, List, Optional, Sequence, Tuple
 
 import numpy as np
 
-from ipulse_core.spec.conv_geometry import ConvGeometry, EmptyOutput, Planes, conv_geometry
-from ipulse_core.spec.nir_writers import LATER_SUBTRACT, LATER_ZERO
-from ipulse_worker.nir.discretization import Discretization
-from ipulse_worker.nir.hdf5_file import NirNode
-from ipulse_worker.nir.layers import (
+from ipulse_core.nir.discretization import Discretization
+from ipulse_core.nir.hdf5_file import NirNode
+from ipulse_core.nir.layers import (
     GAINS,
     ImportedLayer,
     constants_of,
@@ -23,11 +21,13 @@ from ipulse_worker.nir.layers import (
     steps_of,
     subtracts,
 )
-from ipulse_worker.nir.linear_map import Shape
-from ipulse_worker.nir.neurons import Neurons, without_decay
-from ipulse_worker.nir.node_fields import numbers, whole_number
-from ipulse_worker.nir.structure import NodePath, Unit
-from ipulse_worker.nir.windows import conv_padding, pair
+from ipulse_core.nir.linear_map import Shape
+from ipulse_core.nir.neurons import Neurons, without_decay
+from ipulse_core.nir.node_fields import numbers, whole_number
+from ipulse_core.nir.structure import NodePath, Unit
+from ipulse_core.nir.windows import conv_padding, pair
+from ipulse_core.spec.conv_geometry import ConvGeometry, EmptyOutput, Planes, conv_geometry
+from ipulse_core.spec.nir_writers import LATER_SUBTRACT, LATER_ZERO
 
 _CONVOLUTIONS = ("Conv1d", "Conv2d")
 _POOLS = {"SumPool2d": "sum", "AvgPool2d": "average"}

@@ -8,12 +8,12 @@ from typing import Callable, Mapping, Sequence
 
 import numpy as np
 
+from ipulse_core.nir.errors import at_node
+from ipulse_core.nir.hdf5_file import NirNode
+from ipulse_core.nir.linear_map import LinearMap, Shape
+from ipulse_core.nir.node_fields import numbers, whole_number
+from ipulse_core.nir.windows import convolved, pooled
 from ipulse_core.spec.start_weights import size_text
-from ipulse_worker.nir.errors import at_node
-from ipulse_worker.nir.hdf5_file import NirNode
-from ipulse_worker.nir.linear_map import LinearMap, Shape
-from ipulse_worker.nir.node_fields import numbers, whole_number
-from ipulse_worker.nir.windows import convolved, pooled
 
 
 def map_of(nodes: Sequence[NirNode], shape: Shape) -> LinearMap:

@@ -7,9 +7,9 @@ from typing import Any, Callable, FrozenSet, Optional
 
 import numpy as np
 
-from ipulse_worker.nir.errors import at_node
-from ipulse_worker.nir.hdf5_file import NirNode
-from ipulse_worker.nir.node_fields import numbers
+from ipulse_core.nir.errors import at_node
+from ipulse_core.nir.hdf5_file import NirNode
+from ipulse_core.nir.node_fields import numbers
 
 NEURONS = ("LIF", "CubaLIF", "IF", "LI", "CubaLI", "I", "Threshold")
 ALMOST_1 = 1 - 2.0**-28  # decays above it are 1
