@@ -20,6 +20,8 @@ from ipulse_core.nir.errors import NirAmbiguous
 from ipulse_core.nir.importer import import_network
 from ipulse_core.spec.nir_writers import RESETS, SOLVERS, WRITERS
 
+_METADATA = ("logits", "steps")  # of the file, that are printed
+
 
 def main(arguments: Optional[List[str]] = None) -> int:
     """Run the command and return 0."""
@@ -49,7 +51,7 @@ def main(arguments: Optional[List[str]] = None) -> int:
             "input_shape": list(found.input_shape),
             "classes": found.classes,
             "step_ms": found.step_ms,
-            "metadata": found.metadata,
+            "metadata": {key: found.metadata[key] for key in _METADATA if key in found.metadata},
             "notes": found.notes,
         }
     except IPUlseError as error:

@@ -36,11 +36,12 @@ _ADDS: Mapping[str, FrozenSet[str]] = {
 _NOTES = {
     ("sinabs", SUBTRACT): (
         "where a membrane is above twice its threshold, Sinabs spikes several times and IPUlse "
-        "once: compare recorded spikes with --check, or use spike_fn=SingleSpike",
+        "once: compare recorded spikes with `ipulse nir import --check`, or use "
+        "spike_fn=SingleSpike",
     ),
     ("snntorch", SUBTRACT): (
         "where a membrane is above twice its threshold, snnTorch subtracts again before the next "
-        "spike, and IPUlse does not: compare recorded spikes with --check",
+        "spike, and IPUlse does not: compare recorded spikes with `ipulse nir import --check`",
     ),
 }
 
@@ -63,7 +64,7 @@ class Discretization:
     reset: str
     step_ms: float  # of a spec
     notes: List[str] = field(default_factory=list)  # what was assumed
-    options: Mapping[str, str] = field(default_factory=dict)  # of the command, that choose it
+    options: Mapping[str, str] = field(default_factory=dict)  # by name, that choose it
     meaning: str = ""  # settings of the writer that they stand for
 
 
@@ -107,11 +108,11 @@ def discretizations_of(graph: Graph, options: Options) -> List[Discretization]:
 
 def ambiguous(found: Sequence[Discretization]) -> NirAmbiguous:
     """Return the error that asks which of several discretizations a file has."""
-    writers = {each.options["from"]: each for each in found}
+    writers = {each.options["writer"]: each for each in found}
     if len(writers) > 1:
         choices = [
             (
-                {key: word for key, word in each.options.items() if key in ("from", "step-ms")},
+                {key: word for key, word in each.options.items() if key in ("writer", "step_ms")},
                 WRITERS[name].program,
             )
             for name, each in writers.items()
@@ -134,7 +135,7 @@ def _by_metadata(graph: Graph, options: Options, stored: Optional[float]) -> Dis
     step_s = options.step_s if options.step_s is not None else stored
     if step_s is None:
         if name != "unscaled":
-            raise NirInvalid("the metadata have no time step dt: add --step-ms")
+            raise NirInvalid("the metadata have no time step dt: give step_ms")
         step_s = 1.0  # time constants of such a file count steps
     reset = SUBTRACT if SUBTRACTED in _text(graph, "spike") else ZERO
     return Discretization(
@@ -158,10 +159,10 @@ def _of_writer(
     step = step_s or writer.fixed_step_s
     if not step:
         if _has_times(graph, name):
-            words = {"from": name, **_said(options), "step-ms": f"{writer.usual_step_ms:g}"}
+            words = {"writer": name, **_said(options), "step_ms": f"{writer.usual_step_ms:g}"}
             raise NirAmbiguous(
-                f"the file does not say the time step of {writer.program}: add --step-ms, the time "
-                "step that it ran with in milliseconds",
+                f"the file does not say the time step of {writer.program}: give step_ms, the "
+                "time step that it ran with in milliseconds",
                 [(words, f"{writer.usual_step_ms:g} ms, the usual step")],
             )
         step = (writer.usual_step_ms or 1.0) / 1000
@@ -172,10 +173,10 @@ def _of_writer(
     for solver, reset in product(solvers, resets):
         meant = (writer.solvers.get(solver, ""), writer.resets.get(reset, ""))
         made = _solver(solver, solved_s)
-        words = {"from": name, "solver": solver if len(solvers) > 1 else options.solver or ""}
+        words = {"writer": name, "solver": solver if len(solvers) > 1 else options.solver or ""}
         words["reset"] = reset if len(resets) > 1 else options.reset or ""
         if writer.usual_step_ms or options.step_s:
-            words["step-ms"] = f"{_ms(step):g}"
+            words["step_ms"] = f"{_ms(step):g}"
         yield Discretization(
             solver=replace(made, adds=made.adds | _ADDS.get(name, frozenset())),
             reset=reset,

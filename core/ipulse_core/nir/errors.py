@@ -6,7 +6,7 @@ from typing import Mapping, Sequence, Tuple
 
 from ipulse_core.errors import IPUlseError
 
-Choice = Tuple[Mapping[str, str], str]  # options of the command by name, and what they mean
+Choice = Tuple[Mapping[str, str], str]  # options of an import by name, and what they mean
 
 
 class NirInvalid(IPUlseError):

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 import shlex
 import subprocess  # NIR files are read in another process, with NumPy and h5py
 import sys
-from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Annotated, Any, Literal
@@ -19,20 +17,16 @@ from ipulse.cli.exits import Exit
 from ipulse.cli.options import AsJSON
 from ipulse.cli.terminal import emit, last_line, say, show
 from ipulse.install_hint import require_modules
+from ipulse.nir_errors import NirAmbiguous, NirChoice, NirInvalid, check_result
 from ipulse.spec import parse_spec, spec_to_json
 from ipulse.spec.document.file import read_spec_file
 from ipulse.spec.document.yaml_document import yaml
+from ipulse.spec.nir_document import name_from, nir_document
 from ipulse_core.errors import InvalidInput, InvalidSpec, IPUlseError, Problem
-from ipulse_core.spec.conv_layers import CONV_KINDS
 from ipulse_core.worker_faults import errors_name
 
-# Losses by a word of what network.nir says about its logits.
-_LOSSES = {
-    "mean": "mean_membrane_cross_entropy",
-    "largest": "max_membrane_cross_entropy",
-    "number": "spike_count_cross_entropy",
-}
-_MAX_STEPS = 10_000
+# The flags of options that the importer names.
+_FLAGS = {"writer": "--from", "solver": "--solver", "reset": "--reset", "step_ms": "--step-ms"}
 
 
 def import_nir(
@@ -107,14 +101,13 @@ def import_nir(
     spec_path, weights = _targets(to)
     options = {"--from": writer, "--solver": solver, "--step-ms": step_ms, "--reset": reset}
     found = _read(file, {**options, "--weights": weights}, {"--to": to, "--base": base})
-    network = dict(found["network"])
-    name = re.sub(r"[^A-Za-z0-9._-]+", "-", file.stem).lstrip("._-")[:100] or "network"
-    network["initial"] = {"file": f"{name}.npz" if weights is None else weights.name}
-    if weights is not None:
-        network["initial"]["sha256"] = hashlib.sha256(weights.read_bytes()).hexdigest()
+    name = name_from(file.stem)
     try:
-        document = _document(found, network, name, base)
-        _validate(document, file)
+        initial = {"file": f"{name}.npz"}
+        if weights is not None:
+            sha256 = hashlib.sha256(weights.read_bytes()).hexdigest()
+            initial = {"file": weights.name, "sha256": sha256}
+        document = _document(found, name, initial, base, file)
         checked = [] if check is None else _check(document, found, file, options, check)
         text = yaml.safe_dump(document, sort_keys=False, default_flow_style=None, width=100)
         if spec_path is not None:
@@ -189,16 +182,25 @@ def _read(file: Path, options: dict[str, Any], kept: dict[str, Any]) -> dict[str
     """Return what the importer printed; kept: other options, for commands in errors."""
     words = [word for name, value in options.items() if value for word in (name, str(value))]
     found = _run("ipulse_core.nir", [str(file), *words], file)
-    if "error" in found:
-        error = found["error"]
-        detail = f"{file}: {error['message']}"
-        commands = [
-            _command(file, {**{f"--{name}": word for name, word in chosen.items()}, **kept}, means)
-            for chosen, means in error["choices"]
-        ]
-        problems = [Problem("/FILE", error["code"], line) for line in commands or [detail]]
-        raise InvalidInput(problems, detail)
+    try:
+        check_result(found, "/FILE")
+    except NirInvalid as error:
+        detail = f"{file}: {error.message}"
+        lines = [detail]
+        if isinstance(error, NirAmbiguous):
+            lines = [
+                _command(
+                    file, {**{_FLAGS[name]: word for name, word in chosen.items()}, **kept}, means
+                )
+                for chosen, means in error.choices
+            ]
+        raise InvalidInput([Problem("/FILE", error.code, line) for line in lines], detail) from None
     return found
+
+
+def _flags(choice: NirChoice) -> dict[str, str]:
+    """Return the options of a choice as those of the command."""
+    return {_FLAGS[name]: word for name, word in choice.options.items()}
 
 
 def _run(module: str, words: list[str], file: Path) -> dict[str, Any]:
@@ -220,58 +222,16 @@ def _command(file: Path, options: dict[str, Any], meaning: str) -> str:
 
 
 def _document(
-    found: dict[str, Any], network: dict[str, Any], name: str, base: Path | None
+    found: dict[str, Any], name: str, initial: dict[str, str], base: Path | None, file: Path
 ) -> dict[str, Any]:
-    """Return the spec of a network, with data that it is valid with."""
+    """Return the spec of an imported file."""
+    of_base = None
     if base is not None:
-        document = spec_to_json(read_spec_file(base).spec())
-        document["network"] = {**document["network"], **network}
-        return document
-    metadata, outputs = found["metadata"], found["classes"]
-    has_spikes = network["readout"]["kind"] == "spiking"
-    steps = metadata.get("steps")
-    if not (isinstance(steps, int) and 1 <= steps <= _MAX_STEPS):
-        steps = min(max(100, 2 * _longest_delay(network)), _MAX_STEPS)
-    time: dict[str, Any] = {"step_ms": found["step_ms"], "steps": steps}
-    shape = found["input_shape"]
-    sizes: dict[str, Any] = {"channels": found["inputs"]}
-    sizes["outputs" if outputs == 1 and not has_spikes else "classes"] = outputs
-    if any(layer.get("kind") in CONV_KINDS for layer in network["layers"]):
-        sizes["shape"] = shape if len(shape) == 3 else [shape[0], 1, shape[1]]
-    logits = str(metadata.get("logits", ""))
-    loss: Any = _LOSSES.get(logits.split(" ")[0])
-    if outputs == 1:
-        loss = "spike_count_mse" if has_spikes else "mean_membrane_mse"
-    elif has_spikes:
-        loss = "spike_count_cross_entropy"
-    elif "at each step" in logits:
-        loss = "step_cross_entropy"
-    document = {
-        "version": 1,
-        "name": name,
-        "data": {"kind": "npz", "name": name, **sizes, **time},
-        "network": network,
-        "training": {"epochs": 10, **({"loss": loss} if loss else {})},
-    }
-    if (found["inputs"], outputs) == (64, 10) and sizes.get("shape", [1, 8, 8]) == [1, 8, 8]:
-        guess = {**document, "data": {"kind": "digits", **time}}
-        with suppress(InvalidSpec):
-            parse_spec(guess)
-            return guess
-    return document
-
-
-def _longest_delay(network: dict[str, Any]) -> int:
-    """Return the longest delay of a network in steps."""
-    delays: list[int] = [network.get("delay", 0)]
-    for layer in (*network["layers"], network["readout"]):
-        delays += [layer.get("delay", 0), layer.get("delays", {}).get("longest", 0)]
-    return max(delays)
-
-
-def _validate(document: dict[str, Any], file: Path) -> None:
+        read = read_spec_file(base)
+        read.spec()
+        of_base = read.value
     try:
-        parse_spec(document)
+        return nir_document(found, name, initial, of_base)
     except InvalidSpec as error:
         raise InvalidSpec(
             error.problems,

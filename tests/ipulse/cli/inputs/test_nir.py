@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import nir
 import numpy as np
 import pytest
+import yaml
 
 from ipulse.spec.document.file import read_spec_file
+from ipulse_core.nir.discretization import Options
+from ipulse_core.nir.importer import import_network
+from ipulse_core.registry.versions import lower
 from tests.ipulse.cli.conftest import Run
 
 EULER = ("--from", "nir", "--solver", "euler", "--step-ms", "1")
@@ -37,6 +43,14 @@ def chain(inputs: int, classes: int, **lif: object) -> nir.NIRGraph:
     ]
     names = [name for name, _ in nodes]
     return nir.NIRGraph(nodes=dict(nodes), edges=list(pairwise(names)))
+
+
+def assert_equal_network(document: Any, file: Path, **more: Any) -> None:
+    """The network of a spec is that of the importer, each number of it, so that it has its bits."""
+    found = import_network(file, Options(writer="nir", solver="euler", step_s=0.001))
+    network = {**lower(document)["network"]}
+    del network["initial"]
+    assert network == json.loads(json.dumps({**more, **found.network}))
 
 
 def test_writes_a_spec_that_names_the_weights(offline: Run, theirs: Path) -> None:
@@ -75,8 +89,12 @@ def test_images_of_convolutions_have_a_shape(offline: Run, theirs: Path) -> None
     ran = offline("nir", "import", "theirs.nir", "--json", *EULER)
     assert ran.code == 0, ran.err
     assert ran.json["spec"]["data"]["shape"] == [2, 6, 8]
-    [layer] = ran.json["spec"]["network"]["layers"]
-    assert (layer["kind"], layer["padding"], layer["pool"]["kind"]) == ("conv2d", "same", "sum")
+    assert ran.json["spec"]["version"] == 2
+    network = ran.json["spec"]["network"]
+    [[connection]] = [layer["connections"] for layer in network["layers"]]
+    assert (connection["kind"], connection["padding"]) == ("conv2d", "same")
+    assert network["readout"]["connections"][0] == {"kind": "sum_pool", "pool_size": 2}
+    assert_equal_network(ran.json["spec"], theirs)
     assert ran.json["arrays"] == {"layer_1": [3, 3, 2, 3], "readout": [36, 5]}
 
 
@@ -102,6 +120,24 @@ def test_takes_data_and_training_of_another_spec(offline: Run, theirs: Path) -> 
     spec = read_spec_file(theirs.parent / "mine.yaml").spec()
     assert (spec.training.epochs, spec.network.layers[0].neurons) == (3, 4)
     assert spec.network.surrogate.name == "boxcar"
+    written = yaml.safe_load((theirs.parent / "mine.yaml").read_text())
+    assert written["version"] == 2
+    assert_equal_network(written, theirs, surrogate={"name": "boxcar"})
+    assert offline("spec", "upgrade", "base.yaml").code == 0
+    newer = offline("spec", "upgrade", "base.yaml").out
+    base.write_text(newer)
+    ran = offline("nir", "import", "theirs.nir", "--json", "--base", "base.yaml", *EULER)
+    again = ran.json["spec"]
+    del written["network"]["initial"], again["network"]["initial"]
+    assert again == written
+
+
+def test_a_base_must_be_a_valid_spec(offline: Run, theirs: Path) -> None:
+    (theirs.parent / "base.yaml").write_text("version: 2\nnetwork: {layers: [{neurons: 0}]}\n")
+    ran = offline("nir", "import", "theirs.nir", "-o", "mine", "--base", "base.yaml", *EULER)
+    assert ran.code == 2
+    assert "base.yaml:2" in ran.err
+    assert [path.name for path in theirs.parent.glob("mine*")] == []
 
 
 @pytest.mark.parametrize(
@@ -170,7 +206,8 @@ def test_one_layer_with_one_output_is_a_valid_spec(
     ran = offline("nir", "import", "theirs.nir", "--json", *EULER)
     assert ran.code == 0, ran.err
     [relay] = ran.json["spec"]["network"]["layers"]
-    assert (relay["neurons"], relay["trainable"]) == (3, False)
+    assert (relay["neurons"], relay["trained"]) == (3, False)
+    assert_equal_network(ran.json["spec"], theirs)
     assert ran.json["arrays"] == {"layer_1": [3, 3], "readout": [3, 1]}
 
 
@@ -186,6 +223,7 @@ def test_guessed_data_never_make_a_network_invalid(offline: Run, theirs: Path) -
     late = offline("nir", "import", "theirs.nir", "--json", *EULER)
     assert late.code == 0, late.err
     assert late.json["spec"]["data"]["steps"] > 150
+    assert_equal_network(late.json["spec"], theirs)
 
 
 @pytest.mark.verify

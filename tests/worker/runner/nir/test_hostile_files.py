@@ -184,7 +184,7 @@ class TestHostileFiles:
         with pytest.raises(NirAmbiguous) as raised:
             import_network(tmp_path / "theirs.nir", Options(writer="nir", solver="exact"))
         [(words, _)] = raised.value.choices
-        assert words["step-ms"] == "1"
+        assert words["step_ms"] == "1"
 
     def refused(self, folder: Path, message: str) -> None:
         with pytest.raises(NirInvalid, match=message):
