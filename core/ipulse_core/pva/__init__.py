@@ -3,7 +3,7 @@
 The package poplar-emulator brings a module `pva` with these names, for scripts that were written
 for libpva. `openReport` reads the JSON profile that the emulator writes; the SDK's own `pva` opens
 a file of the SDK. Attributes have libpva's names where libpva documents one, so they are in
-camelCase. docs/reference/profile.md describes the profile.
+camelCase. docs/reference/tile_profile.md describes the profile.
 """
 
 from ipulse_core.pva.compilation import CompilationReport as CompilationReport

@@ -128,9 +128,8 @@ class TestProfile:
         assert {"python", "numpy", "tensorflow", "ipulse", "compiler"} == set(profile["versions"])
 
     def test_every_name_is_documented(self, profile: Dict[str, Any]) -> None:
-        documented = set(
-            re.findall(r"`([^`]+)`", (SOURCE / "docs" / "reference" / "profile.md").read_text())
-        )
+        page = (SOURCE / "docs" / "reference" / "profile.md").read_text()
+        documented = set(re.findall(r"`([^`]+)`", page))
         names = set(_names(profile))
         assert names - documented == set()
         assert len(names) > 50

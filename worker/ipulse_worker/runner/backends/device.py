@@ -120,7 +120,7 @@ class Device(ABC):
         return []
 
     def poplar_profile(self) -> Optional[Dict[str, Any]]:
-        """Return the profile of the Poplar program, see docs/reference/profile.md, or None."""
+        """Return the Poplar program's profile (docs/reference/tile_profile.md), or None."""
         return None
 
     def files(self) -> List[DeviceFile]:

@@ -1,4 +1,4 @@
-"""Converts Poplar's report of a program to the tile profile of docs/reference/profile.md.
+"""Converts Poplar's report of a program to the tile profile of docs/reference/tile_profile.md.
 
 Graphcore's `pva` reads the report. Profiles of emulated and of real IPUs have the same format. Only
 documented attributes of libpva are read, and attributes that a version lacks are left out.

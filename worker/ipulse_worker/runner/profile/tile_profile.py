@@ -1,6 +1,6 @@
 """Sums over the profile of a Poplar program: by kind of cycles, step, layer and tile.
 
-docs/reference/profile.md, "The profile of an emulated program", describes the document. The
+docs/reference/tile_profile.md describes the document. The
 emulator writes it, or pva_profile.py converts it from Poplar's report of an IPU.
 """
 
