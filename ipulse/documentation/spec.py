@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from ipulse.spec import MAX_STATE, MAX_SYNAPSES
 from ipulse.spec.document.example import example_path
-from ipulse.spec_sections import Section, program_sections, script_sections, spec_sections
+from ipulse.spec_sections import FieldRow, Section, program_sections, script_sections, spec_sections
 
 _HEAD = f"""\
 # The experiment spec
@@ -82,12 +82,22 @@ def _without_repetitions(sections: Iterable[Section]) -> Iterator[Section]:
 
 
 def _in_markdown(section: Section) -> str:
-    lines = [
-        f"## {section.title}\n\n{section.description}\n",
-        "| field | type | default | limits | unit | meaning |",
-        "| --- | --- | --- | --- | --- | --- |",
-    ]
-    for row in section.fields:
-        cells = [f"`{row.name}`", row.type, row.default, row.limits, row.unit, row.meaning]
-        lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
+    """Returns a section; where some fields are usual, the others are folded."""
+    lines = [f"## {section.title}\n\n{section.description}\n"]
+    usual = [row for row in section.fields if row.usual]
+    rest = [row for row in section.fields if not row.usual]
+    if not usual:
+        return "\n".join([*lines, *_table(rest)])
+    lines += _table(usual)
+    if rest:
+        lines += ["", f":::{{dropdown}} More: {', '.join(row.name for row in rest)}"]
+        lines += [*_table(rest), ":::"]
     return "\n".join(lines)
+
+
+def _table(rows: Iterable[FieldRow]) -> Iterator[str]:
+    yield "| field | type | default | limits | unit | meaning |"
+    yield "| --- | --- | --- | --- | --- | --- |"
+    for row in rows:
+        cells = [f"`{row.name}`", row.type, row.default, row.limits, row.unit, row.meaning]
+        yield "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"

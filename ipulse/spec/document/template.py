@@ -25,6 +25,8 @@ network:
       neuron:
         # Fraction of the membrane that is left after one time step.
         decay: 0.95
+        # A neuron spikes when its membrane is above this value.
+        # threshold: 0.9
         # Gradient flows only through neurons with a membrane above this value.
         # second_threshold: 0.5
       # The most spikes that the layer sends in a time step; further ones are dropped and counted.
