@@ -72,6 +72,13 @@ def test_a_spec_is_submitted_as_a_sweep(page: Page, service: InProcess) -> None:
     names = page.texts("dialog .vary option")
     assert {"network.layers[0].neuron.decay", "network.readout.connections[0].bias"} <= {*names}
     assert not any(name.endswith("layers[0].decay") for name in names)
+    usual = page.texts("dialog .vary optgroup[label=Usual] option")
+    assert [name.removeprefix("network.layers[0].") for name in usual if "layers[0]" in name] == [
+        *("neurons", "neuron.decay", "neuron.threshold", "neuron.second_threshold", "capacity"),
+    ]
+    assert "training.optimizer.learning_rate" in usual
+    more = page.texts("dialog .vary optgroup[label=More] option")
+    assert {"network.layers[0].neuron.gain", "training.optimizer.beta_1"} <= {*more}
     rate.clear()
     rate.send_keys("0.01, -3")
     page.press("Submit 2 jobs")

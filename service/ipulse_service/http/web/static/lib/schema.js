@@ -72,6 +72,21 @@ export function usualMember(node, root, value) {
   return resolved(member, root);
 }
 
+/** Whether most networks set the field of a layer at a JSON pointer, by what the schema says of each field. */
+export function isUsualField(pointer, value, root) {
+  let [node, present, isUsual] = [documentSchema(root, value), value, false];
+  for (const key of pointer.slice(1).split("/")) {
+    const found = alternatives(node, root, present).find(
+      (one) => one.items || (one.properties && key in one.properties),
+    );
+    if (!found) return false;
+    node = found.properties?.[key] ?? found.items;
+    isUsual = node.usual === true;
+    present = present?.[key];
+  }
+  return isUsual;
+}
+
 const ofKind = (node, root, value) => (node === root ? documentSchema(root, value) : node);
 
 /** The value without what equals the schema's defaults; required fields stay. */

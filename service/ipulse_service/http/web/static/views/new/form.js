@@ -28,6 +28,9 @@ const FIELDS = [
   { path: ["device", "kind"], words: "Device", kind: "choice" },
 ];
 
+/** The JSON pointers of the usual fields. @type {Set<string>} */
+export const USUAL_POINTERS = new Set(FIELDS.map(({ path }) => `/${path.join("/")}`));
+
 /** @param {any} YAML @param {string} text @param {any} schema @param {(text: string) => void} write */
 export function form(YAML, text, schema, write) {
   const document = YAML.parseDocument(text);

@@ -164,7 +164,7 @@ class NewView extends View {
     const { value } = this.found ?? {};
     if (!value) return;
     try {
-      askSweep(value, (await api.post("/v1/jobs:validate", value)).spec_version_2);
+      askSweep(value, (await api.post("/v1/jobs:validate", value)).spec_version_2, this.schema);
     } catch (error) {
       this.found = { ...this.found, error };
     }

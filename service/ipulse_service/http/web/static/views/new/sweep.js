@@ -3,10 +3,12 @@ import { LitElement, html, nothing } from "../../vendor.js";
 import { navigate } from "../../app/router.js";
 import { api } from "../../lib/api.js";
 import { isKeyUsed, newKey } from "../../lib/ids.js";
+import { isUsualField } from "../../lib/schema.js";
 import { openDialog } from "../../parts/dialog.js";
 import { said } from "../../parts/said.js";
 import { toast } from "../../parts/toast.js";
 import { values } from "./changes.js";
+import { USUAL_POINTERS } from "./form.js";
 import { sweepPlan } from "./sweep_plan.js";
 
 const USUAL = "/training/optimizer/learning_rate";
@@ -41,6 +43,7 @@ class SweepForm extends LitElement {
   static properties = {
     spec: { attribute: false },
     all: { attribute: false },
+    schema: { attribute: false },
     close: { attribute: false },
     rows: { state: true },
     seeds: { state: true },
@@ -57,6 +60,8 @@ class SweepForm extends LitElement {
     this.spec = {};
     /** @type {any} the spec with its defaults, in version 2 */
     this.all = {};
+    /** @type {any} the schema of specs */
+    this.schema = null;
     /** @type {() => void} */
     this.close = () => {};
     /** @type {{pointer: string, text: string, kind: string}[]} */
@@ -82,6 +87,8 @@ class SweepForm extends LitElement {
     this.present = new Map(
       [...values(this.all)].filter(([pointer, value]) => !UNVARIED.test(pointer) && !/^[[{]/.test(value)),
     );
+    const isUsual = (pointer) => USUAL_POINTERS.has(pointer) || isUsualField(pointer, this.all, this.schema);
+    this.usual = new Set([...this.present.keys()].filter(isUsual));
     this.add();
   }
 
@@ -130,6 +137,18 @@ class SweepForm extends LitElement {
   set(index, changes) {
     this.rows = this.rows.map((row, at) => (at === index ? { ...row, ...changes } : row));
     this.problem = null;
+  }
+
+  /** The settings that a row may vary: the usual ones first, the others under "More". */
+  options(row) {
+    const isFree = (pointer) => pointer === row.pointer || !this.rows.some((one) => one.pointer === pointer);
+    const free = [...this.present.keys()].filter(isFree);
+    const draw = (pointer) =>
+      html`<option value=${pointer} ?selected=${pointer === row.pointer}>${path(pointer)}</option>`;
+    const rest = free.filter((pointer) => !this.usual.has(pointer));
+    return html`<optgroup label="Usual">${free.filter((pointer) => this.usual.has(pointer)).map(draw)}</optgroup>${
+      rest.length ? html`<optgroup label="More">${rest.map(draw)}</optgroup>` : nothing
+    }`;
   }
 
   get isGrid() {
@@ -185,7 +204,7 @@ class SweepForm extends LitElement {
 
   render() {
     const { rows, jobs, problem } = this;
-    const options = [...this.present.keys()];
+    const settings = [...this.present.keys()];
     return html`<form @submit=${(event) => this.submit(event)} @input=${() => this.planSoon()} @change=${() => this.planSoon()}>
       <label class="field"><span>Name of the sweep</span><input name="name" required maxlength="128" autocomplete="off" .value=${this.spec.name ?? ""}></label>
       <div class="usual"><label class="field"><span>Trials</span><select name="method" @change=${(event) => {
@@ -205,14 +224,14 @@ class SweepForm extends LitElement {
         ${rows.map(
           (row, index) => html`<div class="vary">
           <label><span class="soft small">Setting</span><select @change=${(event) => this.set(index, { pointer: event.target.value, text: this.shown(event.target.value) })}>
-            ${options.filter((pointer) => pointer === row.pointer || !rows.some((one) => one.pointer === pointer)).map((pointer) => html`<option value=${pointer} ?selected=${pointer === row.pointer}>${path(pointer)}</option>`)}</select></label>
+            ${this.options(row)}</select></label>
           ${this.isGrid ? nothing : html`<label><span class="soft small">Draw</span><select @change=${(event) => this.set(index, { kind: event.target.value })}>${choices(KINDS, row.kind)}</select></label>`}
           <label><span class="soft small">${this.kindOf(row) === "values" ? "Values, separated by commas" : "Lowest and highest, separated by a comma"}</span><input required autocomplete="off" .value=${row.text} @input=${(event) => this.set(index, { text: event.target.value })}></label>
           <button type="button" class="ghost" ?disabled=${rows.length < 2} @click=${() => {
             this.rows = rows.filter((_, at) => at !== index);
           }} aria-label="Remove ${path(row.pointer)}">Remove</button></div>`,
         )}
-        <button type="button" ?disabled=${rows.length >= options.length} @click=${() => this.add()}>Add a setting</button></fieldset>
+        <button type="button" ?disabled=${rows.length >= settings.length} @click=${() => this.add()}>Add a setting</button></fieldset>
       <div class="usual">
         <label class="field"><span>Seeds of each trial</span><input autocomplete="off" placeholder=${String(this.all.seed ?? "")} .value=${this.seeds} @input=${(
           event,
@@ -231,10 +250,16 @@ class SweepForm extends LitElement {
 }
 customElements.define("ip-sweep-form", SweepForm);
 
-/** Asks for settings and values. @param {any} spec as it is written @param {any} all in version 2, with defaults */
-export function askSweep(spec, all) {
+/**
+ * Asks for settings and values.
+ * @param {any} spec as it is written
+ * @param {any} all in version 2, with defaults
+ * @param {any} schema of specs
+ */
+export function askSweep(spec, all, schema) {
   return openDialog(
-    (close) => html`<h2>Submit as sweep</h2><ip-sweep-form .spec=${spec} .all=${all} .close=${close}></ip-sweep-form>`,
+    (close) =>
+      html`<h2>Submit as sweep</h2><ip-sweep-form .spec=${spec} .all=${all} .schema=${schema} .close=${close}></ip-sweep-form>`,
     { label: "Submit as sweep", isWide: true },
   );
 }
