@@ -66,6 +66,20 @@ class Accumulation:
         return tf.cond(tf.equal(calls % self.k, 0), update, lambda: tf.constant(False))
 
 
+def accumulating(optimizer: Any, accumulation: Accumulation) -> Callable[..., Any]:
+    """Return an `apply_gradients` of a Keras optimizer that adds up before it updates."""
+    stock = optimizer.apply_gradients
+
+    def apply_gradients(pairs: Any, *arguments: Any, **named: Any) -> Any:
+        pairs = list(pairs)
+        if hasattr(optimizer, "build") and not getattr(optimizer, "built", True):
+            with tf.init_scope():  # Keras 3 cannot create its variables in a branch
+                optimizer.build([variable for _, variable in pairs])
+        return accumulation.add(pairs, lambda sums: stock(sums, *arguments, **named))
+
+    return apply_gradients
+
+
 def zeros(shape: Any, dtype: Any) -> Any:
     """Return a new variable that is not trained, as a resource in sessions too."""
     base = tf.as_dtype(dtype).base_dtype

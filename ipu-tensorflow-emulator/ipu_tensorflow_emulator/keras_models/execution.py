@@ -10,7 +10,7 @@ from typing import Any, Iterator
 
 import tensorflow as tf
 
-from ipu_tensorflow_emulator.gradient_accumulation import accumulation_of
+from ipu_tensorflow_emulator.gradient_accumulation import accumulating, accumulation_of
 from ipu_tensorflow_emulator.ipu.ipu_strategy import attaches
 from ipu_tensorflow_emulator.keras_models import options as model_options
 from ipu_tensorflow_emulator.keras_models.data import DEFAULT_BATCH, Plan, plan
@@ -183,25 +183,20 @@ def _accumulated(model: Any, accumulation: Any) -> Iterator[None]:
         yield
         return
     optimizer = model.optimizer
-    stock = optimizer.apply_gradients
-    if hasattr(optimizer, "build") and not getattr(optimizer, "built", True):
-        optimizer.build(model.trainable_variables)  # its variables cannot be made in a branch
-
-    def apply_gradients(pairs: Any, *arguments: Any, **named: Any) -> Any:
-        return accumulation.add(list(pairs), lambda sums: stock(sums, *arguments, **named))
-
-    with _replaced(optimizer, "apply_gradients", apply_gradients):
+    with _replaced(optimizer, "apply_gradients", accumulating(optimizer, accumulation)):
         yield
 
 
 @contextmanager
 def _replaced(owner: Any, name: str, value: Any) -> Iterator[None]:
     """Replace a method of one object; Keras tracks no attribute that is set so."""
+    before = {key: own for key, own in owner.__dict__.items() if key == name}
     owner.__dict__[name] = value
     try:
         yield
     finally:
         owner.__dict__.pop(name, None)
+        owner.__dict__.update(before)
 
 
 @contextmanager

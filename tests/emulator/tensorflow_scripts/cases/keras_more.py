@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any, List
+
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -103,8 +105,109 @@ def case_optimizers_of_the_addons_are_those_of_keras() -> None:
             model.fit(dataset(), verbose=0)
             found.append(model.get_weights())
     same(*found)
-    with pytest.raises(NotImplementedError, match="Use AdamIpuOptimizer"):
-        optimizers.LAMBIpuOptimizer  # noqa: B018 (an attribute that raises)
+
+
+def stepped(optimizer_of: Any, initial: Any, gradients: Any) -> List[Any]:
+    """Return the variables after a step of a program for each list of gradients."""
+    with configured().scope() as strategy:
+        optimizer = optimizer_of()
+        variables = [tf.Variable(each, name=name) for name, each in initial.items()]
+
+        @tf.function(jit_compile=True)
+        def step(*by: Any) -> None:
+            optimizer.apply_gradients(list(zip(by, variables)))
+
+        for each in gradients:
+            strategy.run(step, args=[tf.constant(by) for by in each])
+    return [each.numpy() for each in variables]
+
+
+# The third variable is 0 at first, so that its first ratio is 1.
+INITIAL = {
+    "dense/kernel": np.array([[0.5, -1.0], [2.0, 0.1]], np.float32),
+    "norm/bias": np.array([0.3, 4.0], np.float32),
+    "start": np.zeros(3, np.float32),
+}
+GRADIENTS = [
+    [np.cos(step + np.arange(each.size)).reshape(each.shape).astype(np.float32) for each in
+     INITIAL.values()]
+    for step in range(5)
+]  # fmt: skip
+
+
+def lamb(rate: float, decay: float, clip: float, debiasing: bool, plain: str) -> List[Any]:
+    """Return the variables after LAMB as published (You et al., 2020, algorithm 2), in float64.
+
+    plain: a variable that has neither weight decay nor a ratio.
+    """
+    found = []
+    for at, (name, first) in enumerate(INITIAL.items()):
+        w, m, v = (np.array(each, np.float64) for each in (first, 0 * first, 0 * first))
+        for step, gradients in enumerate(GRADIENTS, 1):
+            m = 0.9 * m + 0.1 * gradients[at]
+            v = 0.999 * v + 0.001 * gradients[at].astype(np.float64) ** 2
+            scales = (1 - 0.9**step, 1 - 0.999**step) if debiasing else (1, 1)
+            r = (m / scales[0]) / (np.sqrt(v / scales[1]) + 1e-6)
+            ratio = 1.0
+            if name != plain:
+                r = r + decay * w
+                length = min(np.linalg.norm(w), clip)
+                ratio = length / np.linalg.norm(r) if length else 1.0
+            w = w - rate * ratio * r
+        found.append(w)
+    return found
+
+
+def case_lamb_is_that_of_its_paper() -> None:
+    from ipu_tensorflow_addons.keras.optimizers import LAMBIpuOptimizer
+
+    for debiasing, clip in ((True, None), (False, 1.5)):
+        arguments = {
+            "learning_rate": 0.1,
+            "weight_decay_rate": 0.05,
+            "exclude_from_weight_decay": ["bias"],
+            "exclude_from_layer_adaptation": ["^no.*bias$"],
+            "debiasing": debiasing,
+            "weight_norm_clip": clip,
+            "m_dtype": tf.float16,
+        }
+        found = stepped(lambda given=arguments: LAMBIpuOptimizer(**given), INITIAL, GRADIENTS)
+        same(found, lamb(0.1, 0.05, clip or 1e9, debiasing, "norm/bias"))
+        assert "LAMBIpuOptimizer(m_dtype=)" in process.STATE.without_effect
+        config = LAMBIpuOptimizer(**arguments).get_config()
+        assert LAMBIpuOptimizer.from_config(config).get_config() == config
+        process.reset()
+
+
+def case_adam_without_debiasing() -> None:
+    from ipu_tensorflow_addons.keras.optimizers import AdamIpuOptimizer
+
+    found = stepped(lambda: AdamIpuOptimizer(0.1, debiasing=False), INITIAL, GRADIENTS[:1])
+    share = 1 - np.float32(0.999)  # as TensorFlow computes it
+    for after, before, by in zip(found, INITIAL.values(), GRADIENTS[0]):
+        same([after], [before - 0.1 * (0.1 * by) / (np.sqrt(share * by**2) + 1e-7)])
+
+
+def case_optimizers_accumulate_outside_of_models() -> None:
+    """The sum of every two gradients; an ALSOptimizer scales no loss here."""
+    from tensorflow.keras.ipu import optimizers
+
+    sums = [
+        [left + right for left, right in zip(*GRADIENTS[at : at + 2])] for at in (0, 2)
+    ]  # fmt: skip
+    expected = stepped(lambda: keras.optimizers.SGD(0.1, momentum=0.9), INITIAL, sums)
+    process.reset()
+
+    def accumulating() -> Any:
+        inner = optimizers.ALSOptimizer(keras.optimizers.SGD(0.1, momentum=0.9))
+        assert inner.get_scaled_loss(3.0) == 3.0
+        return optimizers.ALSGradientAccumulationOptimizer(inner, num_mini_batches=2)
+
+    same(stepped(accumulating, INITIAL, GRADIENTS), expected)  # the fifth waits for a sixth
+    with pytest.raises(ValueError, match="takes an ALSOptimizer"):
+        optimizers.ALSGradientAccumulationOptimizer(keras.optimizers.SGD(0.1), 2)
+    with pytest.raises(ValueError, match="at least 1"):
+        optimizers.GradientAccumulationOptimizer(keras.optimizers.SGD(0.1), 0)
 
 
 def case_float64_of_data_sets_becomes_float32() -> None:
