@@ -14,10 +14,6 @@ _NEEDS_EXECUTABLE = (
 _BETWEEN_REPLICAS = (
     "it exchanges data between replicas, of which one is emulated. Leave it out for one replica"
 )
-_OF_POPLIBS = (
-    "its variables have the layout of PopLibs. Use LSTM or GRU of "
-    "ipu_tensorflow_addons.keras.layers"
-)
 # By package: why each module is refused, and the way on.
 _REASONS: Dict[str, Dict[str, str]] = {
     "ipu": {
@@ -27,7 +23,6 @@ _REASONS: Dict[str, Dict[str, str]] = {
         "or pipelining_ops.pipeline in a session",
         "dataset_benchmark": "it measures copies for an IPU. Time a loop over the data set",
         "ipu_multi_worker_strategy": "it needs several processes. Use IPUStrategy in one",
-        "rnn_ops": _OF_POPLIBS,
         "serving": _NEEDS_EXECUTABLE,
         "vertex_edsl": "codelets in Python need Graphcore's compiler. Write a custom op in C++",
     },
@@ -39,9 +34,6 @@ _REASONS: Dict[str, Dict[str, str]] = {
         "reduce_scatter_op": _BETWEEN_REPLICAS,
         "within_replica_ops": "it exchanges data between the IPUs of a replica, which TensorFlow's "
         "ops do not have here. Use tf.concat or tf.add_n",
-    },
-    "addons.layers": {
-        "rnn_ops": _OF_POPLIBS,
     },
 }
 

@@ -36,6 +36,7 @@ from ipu_tensorflow_emulator.ipu.ops import normalization_ops as normalization_o
 from ipu_tensorflow_emulator.ipu.ops import pipelining_ops as pipelining_ops
 from ipu_tensorflow_emulator.ipu.ops import rand_ops as rand_ops
 from ipu_tensorflow_emulator.ipu.ops import replication_ops as replication_ops
+from ipu_tensorflow_emulator.ipu.ops import rnn_ops as rnn_ops
 
 if tensorflow_setup.has_estimators():
     from ipu_tensorflow_emulator.ipu import ipu_estimator as ipu_estimator

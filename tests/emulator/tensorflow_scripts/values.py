@@ -241,6 +241,7 @@ def e_session_with_an_lstm() -> Values:
 CASES = (
     a_fit_evaluate_and_predict,
     a_fit_with_adam,
+    a_fit_with_lamb,
     a_fit_of_a_custom_op_in_an_rnn,
     b_pipeline_of_keras,
     c_queues_and_a_loop,
@@ -248,6 +249,7 @@ CASES = (
     d_session_with_placeholders,
     e_session_with_a_loop,
     e_session_with_a_custom_op,
+    e_session_with_an_lstm,
 )
 
 

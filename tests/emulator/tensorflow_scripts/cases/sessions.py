@@ -233,3 +233,112 @@ def case_normalisations_with_the_default_name_have_variables_of_their_own() -> N
         for _ in range(2):
             ipu.normalization_ops.layer_norm(tf.zeros([2, 4]), scope=None)
         assert len(tf1.global_variables()) == 4
+
+
+SEQUENCE = np.random.RandomState(3).randn(5, 2, 3).astype(np.float32)  # [time, batch, channels]
+UNITS = 4
+
+
+def weights(*shape: int) -> Any:
+    return np.random.RandomState(4).uniform(-0.9, 0.9, shape).astype(np.float32)
+
+
+def recurrent(layer: Any, *arguments: Any, **named: Any) -> Any:
+    """Return outputs, the last state, variables and the gradient of the outputs' sum."""
+    with tf.Graph().as_default():
+        with scopes.ipu_scope("/device:IPU:0"):
+
+            def program(x: Any) -> Any:
+                outputs, state = layer(x, *arguments, **named)
+                gradients = tf.gradients(tf.reduce_sum(outputs * outputs), layer.kernel)
+                return [outputs, *gradients, *tf.nest.flatten(state)]
+
+            x = tf1.placeholder(tf.float32, SEQUENCE.shape)
+            built = ipu_compiler.compile(program, [x])
+        names = [each.op.name for each in tf1.trainable_variables()]
+        with tf1.Session() as session:
+            session.run(tf1.global_variables_initializer())
+            outputs, gradient, *state = session.run(built, {x: SEQUENCE})
+    return outputs, state, names, gradient
+
+
+def initial(gates: int, *biases: int) -> Any:
+    return {
+        "weights_initializer": tf1.constant_initializer(weights(3 + UNITS, gates * UNITS)),
+        "bias_initializer": tf1.constant_initializer(weights(*biases)),
+    }
+
+
+def case_recurrent_layers_of_sessions_equal_those_of_keras() -> None:
+    """With the same weights: `kernel` and `biases` are those of Keras, put together."""
+    from ipu_tensorflow_addons.layers import PopnnGRU, PopnnLSTM
+
+    keras, whole = tf.keras.layers, {"return_sequences": True, "return_state": True}
+    for layer, kind, options, biases, scope in (
+        (PopnnLSTM, keras.LSTM, {}, [4, UNITS], "popnn_lstm"),
+        (PopnnGRU, keras.GRU, {"reset_after": False}, [3, UNITS], "popnn_gru"),
+        (PopnnGRU, keras.GRU, {"reset_after": True}, [3, 2, UNITS], "popnn_gru"),
+    ):
+        gates = biases[0]
+        outputs, state, names, gradient = recurrent(
+            layer(UNITS, partials_dtype=tf.float32, **initial(gates, *biases), **options)
+        )
+        assert names == [f"{scope}/kernel", f"{scope}/biases"]
+        reference = kind(UNITS, **options, **whole)
+        batches = tf.constant(SEQUENCE.transpose(1, 0, 2))
+        reference(batches)
+        kernel, bias = weights(3 + UNITS, gates * UNITS), weights(*biases)
+        bias = bias.transpose(1, 0, 2).reshape(2, -1) if len(biases) == 3 else bias.reshape(-1)
+        reference.set_weights([kernel[:3], kernel[3:], bias])
+        with tf.GradientTape() as tape:
+            expected, *last = reference(batches)
+            loss = tf.reduce_sum(expected * expected)
+        by_kernel = tape.gradient(loss, reference.trainable_variables[:2])
+        np.testing.assert_allclose(outputs.transpose(1, 0, 2), expected, rtol=1e-5, atol=1e-6)
+        np.testing.assert_allclose(gradient, np.concatenate(by_kernel), rtol=1e-4, atol=1e-5)
+        for found, right in zip(state[::-1], last):  # (c, h) here and (h, c) in Keras
+            np.testing.assert_allclose(found, right, rtol=1e-5, atol=1e-6)
+
+
+def case_sequences_of_several_lengths_end_with_zeros() -> None:
+    from tensorflow.python.ipu.ops.rnn_ops import PopnnDynamicGRU, PopnnDynamicLSTM, PopnnLSTM
+
+    whole, *_ = recurrent(PopnnLSTM(UNITS, **initial(4, 4, UNITS)))
+    outputs, (_, h), *_ = recurrent(PopnnDynamicLSTM(UNITS, **initial(4, 4, UNITS)), [2, 5])
+    np.testing.assert_array_equal(outputs[2:, 0], 0.0)
+    np.testing.assert_allclose(outputs[:2, 0], whole[:2, 0], rtol=1e-6)
+    np.testing.assert_allclose(outputs[:, 1], whole[:, 1], rtol=1e-6)
+    np.testing.assert_allclose(h, [whole[1, 0], whole[4, 1]], rtol=1e-6)
+    outputs, (h,), names, _ = recurrent(PopnnDynamicGRU(UNITS, name="mine"), [0, 5])
+    np.testing.assert_array_equal(h[0], 0.0)
+    assert set(names) == {f"mine/{each}" for each in ("kernel", "biases", "bias_r_u", "bias_c")}
+
+
+def case_attention_scales_the_update_gate() -> None:
+    from ipu_tensorflow_addons.layers import PopnnAUGRU
+
+    scores = np.random.RandomState(5).rand(5, 2).astype(np.float32)
+    kernel, h = weights(3 + UNITS, 3 * UNITS), np.zeros((2, UNITS))
+    layer = PopnnAUGRU(UNITS, weights_initializer=tf1.constant_initializer(kernel))
+    outputs, *_ = recurrent(layer, [5, 5], scores)
+    for x, score, output in zip(SEQUENCE, scores, outputs):
+        both = np.concatenate([x, h], 1) @ kernel[:, : 2 * UNITS] + 1.0  # biases of the gates
+        update, reset = np.split(1 / (1 + np.exp(-both)), 2, axis=1)
+        candidate = np.tanh(np.concatenate([x, reset * h], 1) @ kernel[:, 2 * UNITS :])
+        update = (1 - score[:, None]) * update
+        h = update * h + (1 - update) * candidate
+        np.testing.assert_allclose(output, h, rtol=1e-5, atol=1e-6)
+
+
+def case_wrong_recurrent_layers_are_errors() -> None:
+    from ipu_tensorflow_addons.layers import PopnnLSTM
+
+    with pytest.raises(ValueError, match="'selu' is no activation"):
+        PopnnLSTM(UNITS, activation="selu")
+    with pytest.raises(ValueError, match="float16 or float32"):
+        PopnnLSTM(UNITS, dtype=tf.float64)
+    with tf.Graph().as_default():
+        with pytest.raises(ValueError, match="LSTMStateTuple"):
+            PopnnLSTM(UNITS)(SEQUENCE, (tf.zeros([2, UNITS]),) * 2)
+        with pytest.raises(ValueError, match=r"time, batch, channels"):
+            PopnnLSTM(UNITS)(SEQUENCE[0])
