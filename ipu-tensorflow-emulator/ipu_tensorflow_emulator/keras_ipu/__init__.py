@@ -16,7 +16,7 @@ from ipu_tensorflow_emulator.keras_ipu.pipeline_stage import PipelineStage as Pi
 from ipu_tensorflow_emulator.keras_models.methods import prepare
 from ipu_tensorflow_emulator.keras_models.stages import LayerAssignment
 
-FunctionalLayerPipelineStageAssignment = LayerAssignment
+FunctionalLayerPipelineStageAssignment = ModelLayerPipelineStageAssignment = LayerAssignment
 SequentialLayerPipelineStageAssignment = LayerAssignment
 
 prepare()

@@ -13,6 +13,7 @@ import tensorflow as tf
 from ipu_tensorflow_emulator.gradient_accumulation import accumulating, accumulation_of
 from ipu_tensorflow_emulator.ipu.ipu_strategy import attaches
 from ipu_tensorflow_emulator.keras_models import options as model_options
+from ipu_tensorflow_emulator.keras_models import stages, subclasses
 from ipu_tensorflow_emulator.keras_models.data import DEFAULT_BATCH, Plan, plan
 from ipu_tensorflow_emulator.keras_models.options import options_of
 from ipu_tensorflow_emulator.process import STATE, Program, host_ops, on_device
@@ -64,6 +65,7 @@ def run(model: Any, base: Any, name: str, stock: Any, arguments: Any, named: Any
         )
     attaches()
     given = bound.arguments
+    _trace(model, strategy, given)
     replicas = model_options.replicas(model)
     planned = plan(
         given.get("x"),
@@ -84,13 +86,24 @@ def run(model: Any, base: Any, name: str, stock: Any, arguments: Any, named: Any
     elif planned.dropped:
         _leave_out(given, planned)
     program = _program(model, name)
+    is_whole = name == "fit" and stages.stages_of(model, options.stages) is None
     with strategy.scope(), _traced_for(model, name, planned, accumulation), _counted(
         model, _STEPS[name], program
-    ), _accumulated(model, accumulation):
+    ), _accumulated(model, accumulation), stages.trained_whole(model, is_whole):
         result = stock(*bound.args, **bound.kwargs)
     epochs = len(getattr(result, "epoch", [0])) if name == "fit" else 1
     program.runs = (program.runs or 0) + epochs * planned.steps // planned.steps_per_execution
     return result
+
+
+def _trace(model: Any, strategy: Any, given: Any) -> None:
+    """Trace the layers of a subclass of Model, if they may have stages."""
+    if not stages.is_subclass(model) or subclasses.graph_of(model) is not None:
+        return
+    if options_of(model).asks_for_pipeline or stages.has_stages(model):
+        size = int(given.get("batch_size") or DEFAULT_BATCH)
+        with strategy.scope():
+            subclasses.trace(model, subclasses.specs_of(given.get("x"), size))
 
 
 def _is_known(name: str, signature: Any) -> bool:

@@ -5,17 +5,23 @@ from __future__ import annotations
 import functools
 import importlib
 import sys
-from typing import Any, Callable, Dict, List, Optional
+from typing import Any, Callable, List, Optional
 
 import tensorflow as tf
 
 from ipu_tensorflow_emulator.keras_models import options as model_options
-from ipu_tensorflow_emulator.keras_models import stages
+from ipu_tensorflow_emulator.keras_models import stages, subclasses
 from ipu_tensorflow_emulator.keras_models.execution import run, strategy_of
+from ipu_tensorflow_emulator.keras_models.installed import keras_modules
 from ipu_tensorflow_emulator.keras_models.options import note, options_of
 from ipu_tensorflow_emulator.process import STATE, has_no_effect
 
 _MARK = "_has_ipu_methods"
+# Arguments of pipelining_ops.pipeline().
+_OF_KERAS = (
+    *("inputs", "infeed_queue", "outfeed_queue", "optimizer_function", "repeat_count"),
+    "batch_serialization_iterations",
+)
 
 
 def set_gradient_accumulation_options(
@@ -59,9 +65,14 @@ def set_pipelining_options(
         raise ValueError(f"`device_mapping` must be a list of IPUs; it is {device_mapping!r}")
     options.device_mapping = None if device_mapping is None else list(device_mapping)
     options.schedule = pipeline_schedule
-    for key in ("inputs", "infeed_queue", "outfeed_queue", "optimizer_function", "repeat_count"):
+    for key in _OF_KERAS:
         if key in without_effect:
             raise ValueError(f"{key} is set by Keras itself: remove it from the options")
+    if "gradient_accumulation_count" in without_effect:
+        raise ValueError(
+            f"Keras has another name for gradient_accumulation_count: pass {name} instead"
+        )
+    options.asks_for_pipeline = True
     more = {"pipeline_schedule": pipeline_schedule, "accumulate_outfeed": accumulate_outfeed}
     note("set_pipelining_options", {**without_effect, **more})
 
@@ -88,12 +99,19 @@ def set_asynchronous_callbacks(self: Any, asynchronous: bool = False) -> None:
 
 
 def get_pipeline_stage_assignment(self: Any) -> List[Any]:
-    """Return the stage of each call of a layer, in post-order."""
+    """Return the stage of each call of a layer, in post-order.
+
+    Raises RuntimeError for a subclass of Model before build().
+    """
+    if stages.is_subclass(self):
+        subclasses.trace_built(self)
     return options_of(self).stages or stages.assignments(self)
 
 
 def set_pipeline_stage_assignment(self: Any, pipeline_stage_assignment: List[Any]) -> None:
     """Set the stage of each call of a layer. Raises ValueError if they cannot be."""
+    if stages.is_subclass(self):
+        subclasses.trace_built(self)
     options_of(self).stages = stages.checked(self, pipeline_stage_assignment)
 
 
@@ -147,6 +165,8 @@ def add_to(keras: Any) -> None:
         setattr(model, name, _on_ipus(model, name))
     model.__init__ = _with_strategy(model.__init__)
     model.compile = _compiled(model.compile)
+    if "build" in model.__dict__:  # Keras 3 stores the shape itself
+        model.build = _built(model.build)
 
 
 def _on_ipus(model: Any, name: str) -> Any:
@@ -167,6 +187,17 @@ def _with_strategy(stock: Any) -> Any:
         stock(self, *arguments, **named)
 
     return initialise
+
+
+def _built(stock: Any) -> Any:
+    @functools.wraps(stock)
+    def build(self: Any, input_shape: Any) -> None:
+        stock(self, input_shape)
+        if stages.is_subclass(self):
+            subclasses.remember_shape(self, input_shape)
+            options_of(self).stages = None
+
+    return build
 
 
 def _compiled(stock: Any) -> Any:
@@ -195,19 +226,6 @@ def _compiled(stock: Any) -> Any:
 
 def _has_jit(stock: Any) -> bool:
     return "jit_compile" in stock.__code__.co_varnames if hasattr(stock, "__code__") else True
-
-
-def keras_modules() -> Dict[str, Any]:
-    """Return every Keras of this process: that of TensorFlow, and what `keras` is."""
-    found = {"tf.keras": tf.keras}
-    for name in ("keras", "tf_keras", "tensorflow.keras"):
-        if name in sys.modules:
-            found[name] = sys.modules[name]
-    # In TensorFlow 2.6 an attribute of the lazy `tf.keras` is lost.
-    module = getattr(tf.keras, "__name__", "")
-    if module in sys.modules:
-        found[module] = sys.modules[module]
-    return found
 
 
 def prepare() -> None:

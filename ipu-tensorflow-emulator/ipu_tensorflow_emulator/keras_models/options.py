@@ -29,6 +29,7 @@ class Options:
     pipelined_reduction: GradientAccumulationReductionMethod = _SUM
     device_mapping: Optional[List[int]] = None
     schedule: Any = None
+    asks_for_pipeline: bool = False  # by set_pipelining_options()
     stages: Optional[List[Any]] = None  # set by hand: assignments of the model's layers
     steps_per_execution: int = 1
     runs_epochs: bool = False
@@ -87,7 +88,8 @@ def accumulated_steps(model: Any, steps_per_execution: int) -> int:
     """
     options = options_of(model)
     is_pipelined = stages.stages_of(model, options.stages) is not None
-    if is_pipelined and options.pipelined_accumulation is None:
+    is_in_turn = "Sequential" in str(options.schedule)
+    if is_pipelined and options.pipelined_accumulation is None and not is_in_turn:
         raise ValueError(
             "The model is pipelined and `gradient_accumulation_steps_per_replica` is not set. Set "
             "it with set_pipelining_options(): pipelined models accumulate gradients in training"

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import Any, Dict, Iterator, List, Optional
 
 import tensorflow as tf
 
-_KEY = "_ipu_pipeline_stages"
+from ipu_tensorflow_emulator.keras_models import subclasses
+
+_KEY = "_ipu_pipeline_stages"  # by the number of the call
+_ALL_CALLS = "_ipu_pipeline_stage"  # of calls without a stage of their own
+_trained_whole: List[str] = []  # names of models that are trained without a pipeline
 
 
 class LayerAssignment:
@@ -46,6 +51,25 @@ class LayerAssignment:
         return f"Layer: {self.layer.name} stage: {self.pipeline_stage}"
 
 
+@contextmanager
+def trained_whole(model: Any, is_whole: bool) -> Iterator[None]:
+    """Train a model, without a pipeline if it is whole; its call() then must name no stages."""
+    _trained_whole.extend([model.name] if is_whole else [])
+    try:
+        yield
+    finally:
+        _trained_whole.clear()
+
+
+def check_pipelined() -> None:
+    """Raise ValueError if a model names a stage while it is trained without a pipeline."""
+    if _trained_whole:
+        raise ValueError(
+            f"{_trained_whole[-1]} names pipeline stages and `gradient_accumulation_steps_per_"
+            "replica` is not set. Set it with set_pipelining_options() before fit()"
+        )
+
+
 def is_sequential(model: Any) -> bool:
     """Return whether a model is a Sequential, of any Keras."""
     return any(base.__name__ == "Sequential" for base in type(model).__mro__)
@@ -61,24 +85,33 @@ def remember(layer: Any, node_index: int, stage: int) -> None:
     layer.__dict__.setdefault(_KEY, {})[node_index] = stage
 
 
+def remember_all_calls(layer: Any, stage: int) -> None:
+    """Store the stage of a layer that was created in PipelineStage."""
+    layer.__dict__[_ALL_CALLS] = stage
+
+
+def has_stages(model: Any) -> bool:
+    """Return whether a layer of a model was created in PipelineStage."""
+    return any(_ALL_CALLS in layer.__dict__ for layer in model.layers)
+
+
 def forget(model: Any) -> None:
     """Remove the stages of a model's layers."""
-    for layer in _layers(model):
+    for layer in (subclasses.graph_of(model) or model).layers:
         layer.__dict__.pop(_KEY, None)
+        layer.__dict__.pop(_ALL_CALLS, None)
+
+
+def is_subclass(model: Any) -> bool:
+    """Return whether a model overrides call(), so that its graph has to be traced."""
+    return not (is_sequential(model) or is_functional(model))
 
 
 def assignments(model: Any) -> List[LayerAssignment]:
     """Return one assignment for each call of a layer, in post-order."""
     if is_sequential(model):
-        return [
-            LayerAssignment(layer, 0, layer.__dict__.get(_KEY, {}).get(0)) for layer in model.layers
-        ]
-    if not is_functional(model):
-        raise NotImplementedError(
-            "Stages of a subclass of Model are not emulated. Build the model with the functional "
-            "API, or with Sequential"
-        )
-    return list(_calls(model))
+        return [LayerAssignment(layer, 0, _stage(layer, 0)) for layer in model.layers]
+    return list(_calls(subclasses.graph_of(model) if is_subclass(model) else model))
 
 
 def stages_of(model: Any, by_hand: Optional[List[Any]]) -> Optional[List[int]]:
@@ -86,7 +119,7 @@ def stages_of(model: Any, by_hand: Optional[List[Any]]) -> Optional[List[int]]:
 
     Raises ValueError if some calls have no stage.
     """
-    if not (is_sequential(model) or is_functional(model)):
+    if is_subclass(model) and subclasses.graph_of(model) is None:
         return None
     found = [each.pipeline_stage for each in (by_hand or assignments(model))]
     if not found or all(stage is None for stage in found):
@@ -144,16 +177,16 @@ def check_order(model: Any, assigned: List[LayerAssignment]) -> None:
         if order != sorted(order):
             raise ValueError(f"Pipeline stages of a Sequential must not decrease; they are {order}")
         return
-    latest: Dict[int, int] = {}
-    for each in assigned:
-        stage = int(each.pipeline_stage or 0)
-        for layer in each.inbound_layers:
-            if latest.get(id(layer), 0) > stage:
+    nodes = [each.layer._inbound_nodes[each.node_index] for each in assigned]
+    stages = {id(node): int(each.pipeline_stage or 0) for node, each in zip(nodes, assigned)}
+    for node, each in zip(nodes, assigned):
+        stage = stages[id(node)]
+        for parent in getattr(node, "parent_nodes", ()):  # since Keras 2.4
+            if stages.get(id(parent), 0) > stage:
                 raise ValueError(
-                    f"{each.layer.name} of pipeline stage {stage} reads {layer.name} of stage "
-                    f"{latest[id(layer)]}: move it to that stage or a later one"
+                    f"{each.layer.name} of pipeline stage {stage} reads {_layer(parent).name} of "
+                    f"stage {stages[id(parent)]}: move it to that stage or a later one"
                 )
-        latest[id(each.layer)] = stage
 
 
 def check_depth(count: int, number: int, schedule: Any, device_mapping: Any) -> None:
@@ -167,25 +200,22 @@ def check_depth(count: int, number: int, schedule: Any, device_mapping: Any) -> 
 
 
 def _calls(model: Any) -> Iterator[LayerAssignment]:
-    own = {id(node) for node in _nodes(model)}
-    for layer in model.layers:
-        for number, node in enumerate(layer._inbound_nodes):
-            if id(node) in own and type(layer).__name__ != "InputLayer":
-                stage = layer.__dict__.get(_KEY, {}).get(number)
-                yield LayerAssignment(layer, number, stage, _inbound(node))
+    by_depth: Dict[int, List[Any]] = model._nodes_by_depth
+    for depth in sorted(by_depth, reverse=True):
+        for node in by_depth[depth]:
+            layer = _layer(node)
+            if type(layer).__name__ != "InputLayer":
+                number = layer._inbound_nodes.index(node)
+                parents = [_layer(parent) for parent in getattr(node, "parent_nodes", ())]
+                yield LayerAssignment(layer, number, _stage(layer, number), parents)
 
 
-def _nodes(model: Any) -> List[Any]:
-    by_depth = getattr(model, "_nodes_by_depth", {})
-    return [node for nodes in by_depth.values() for node in nodes]
+def _layer(node: Any) -> Any:
+    return node.layer if hasattr(node, "layer") else node.operation
 
 
-def _inbound(node: Any) -> List[Any]:
-    if hasattr(node, "parent_nodes"):  # since Keras 2.4
-        parents = node.parent_nodes
-        return [getattr(parent, "layer", getattr(parent, "operation", None)) for parent in parents]
-    return []
-
-
-def _layers(model: Any) -> List[Any]:
-    return list(model.layers)
+def _stage(layer: Any, number: int) -> Optional[int]:
+    """Return the stage of a call, else that of the layer."""
+    default = layer.__dict__.get(_ALL_CALLS)
+    found: Optional[int] = layer.__dict__.get(_KEY, {}).get(number, default)
+    return found

@@ -112,10 +112,46 @@ def b_pipeline_of_keras() -> Values:
         return fitted(model, keras.optimizers.SGD(0.02, momentum=0.9))
 
 
+class Staged(keras.Model):  # type: ignore[misc] # TensorFlow has no types
+    """The layers of `dense()`, whose calls have stages."""
+
+    def __init__(self, layers: Any) -> None:
+        super().__init__()
+        self.first, self.second = layers
+
+    def call(self, x: Any) -> Any:
+        with ipu.keras.PipelineStage(0):
+            x = self.first(x)
+        with ipu.keras.PipelineStage(1):
+            return self.second(x)
+
+
+def b_pipeline_of_a_subclass() -> Values:
+    with configured(2).scope():
+        model = Staged(dense().layers)
+        model.set_pipelining_options(gradient_accumulation_steps_per_replica=4)
+        return fitted(model, keras.optimizers.SGD(0.02, momentum=0.9))
+
+
 def c_queues_and_a_loop() -> Values:
+    return looped_on_device(lambda: keras.optimizers.SGD(0.05, momentum=0.9))
+
+
+def c_accumulation_in_a_loop() -> Values:
+    from tensorflow.keras.ipu.optimizers import (
+        ALSGradientAccumulationOptimizer,
+        ALSOptimizer,
+    )
+
+    return looped_on_device(
+        lambda: ALSGradientAccumulationOptimizer(ALSOptimizer(keras.optimizers.Adam(0.05)), 4)
+    )
+
+
+def looped_on_device(optimizer_of: Callable[[], Any]) -> Values:
     strategy, out = configured(), IPUOutfeedQueue()
     with strategy.scope():
-        optimizer, w = keras.optimizers.SGD(0.05, momentum=0.9), tf.Variable(W)
+        optimizer, w = optimizer_of(), tf.Variable(W)
 
         @tf.function(experimental_compile=True)
         def steps(iterator: Any) -> None:
@@ -244,7 +280,9 @@ CASES = (
     a_fit_with_lamb,
     a_fit_of_a_custom_op_in_an_rnn,
     b_pipeline_of_keras,
+    b_pipeline_of_a_subclass,
     c_queues_and_a_loop,
+    c_accumulation_in_a_loop,
     c_custom_op_and_its_gradient,
     d_session_with_placeholders,
     e_session_with_a_loop,

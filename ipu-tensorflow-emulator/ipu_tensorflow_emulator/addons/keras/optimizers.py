@@ -88,7 +88,8 @@ class AdamIpuOptimizer(tf.keras.optimizers.Adam):  # type: ignore[misc] # Tensor
             return
         if hasattr(self, "_get_variable_index"):  # Keras 3
             at = self._get_variable_index(variable)
-            name = self._trainable_variables[at].path
+            known = self._trainable_variables[at]
+            name = getattr(known, "path", known.name)
         else:
             at, name = self._index_dict[self._var_key(variable)], variable.name
         (rate,) = learning_rate or (self.learning_rate,)
@@ -135,8 +136,10 @@ class LAMBIpuOptimizer(AdamIpuOptimizer):
 
     def get_config(self) -> Any:
         """Return the arguments."""
-        names = ("weight_decay_rate", "weight_norm_clip", "exclude_from_weight_decay")
-        names += ("exclude_from_layer_adaptation",)
+        names = [
+            *("weight_decay_rate", "weight_norm_clip"),
+            *("exclude_from_weight_decay", "exclude_from_layer_adaptation"),
+        ]
         return {**super().get_config(), **{name: getattr(self, name) for name in names}}
 
     def _is_adam(self) -> bool:

@@ -64,6 +64,102 @@ def case_pipelines_equal_accumulation() -> None:
         process.reset()
 
 
+class Two(keras.Model):  # type: ignore[misc] # TensorFlow has no types
+    """The layers of `sequential()`, without stages."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first, self.second = self.layers_of_reference()
+
+    @staticmethod
+    def layers_of_reference() -> Any:
+        return [keras.layers.Dense.from_config(each.get_config()) for each in sequential().layers]
+
+    def call(self, x: Any) -> Any:
+        return self.second(self.first(x))
+
+
+class StagesOfCalls(Two):
+    """A stage for each call."""
+
+    def call(self, x: Any) -> Any:
+        with ipu.keras.PipelineStage(0):
+            x = self.first(x)
+        with ipu.keras.PipelineStage(1):
+            return self.second(x)
+
+
+class TwoStages(Two):
+    """A stage for all calls of a layer, and one for a call."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        with ipu.keras.PipelineStage(1):
+            self.second = self.layers_of_reference()[1]
+
+    def call(self, x: Any) -> Any:
+        with ipu.keras.PipelineStage(0):
+            x = self.first(x)
+        return self.second(x)
+
+
+def case_stages_of_subclasses_equal_accumulation() -> None:
+    with configured(2).scope():
+        model = compiled(TwoStages(), 4, 0.05 / 4)
+        model.set_pipelining_options(gradient_accumulation_steps_per_replica=4)
+        model.fit(dataset(), epochs=2, verbose=0)
+        same(model.get_weights(), stock(16))
+        assert [each.pipeline_stage for each in model.get_pipeline_stage_assignment()] == [0, 1]
+        assert model.predict(X, batch_size=4, verbose=0).shape == (48, 1)
+    process.reset()
+    with configured(2).scope():
+        model = compiled(Two(), 4, 0.05 / 4)
+        with pytest.raises(RuntimeError, match="has not been built yet"):
+            model.get_pipeline_stage_assignment()
+        model.build((4, 6))
+        assigned = model.get_pipeline_stage_assignment()
+        assert [each.layer for each in assigned] == [model.first, model.second]
+        for stage, each in enumerate(assigned):
+            each.pipeline_stage = stage
+        model.set_pipeline_stage_assignment(assigned)
+        model.set_pipelining_options(gradient_accumulation_steps_per_replica=4)
+        model.fit(X, Y, batch_size=4, epochs=2, shuffle=False, verbose=0)
+        same(model.get_weights(), stock(16))
+        with pytest.raises(ValueError, match="another name"):
+            model.set_pipelining_options(gradient_accumulation_count=4)
+
+
+def case_stages_without_accumulation() -> None:
+    """Training needs it, but for the schedule that runs the stages in turn."""
+    with configured(2).scope():
+        for kind in (TwoStages, StagesOfCalls):
+            with pytest.raises(ValueError, match=r"set_pipelining_options\(\)"):
+                compiled(kind(), 4).fit(dataset(), verbose=0)
+        model = compiled(TwoStages(), 3)
+        model.set_pipelining_options(pipeline_schedule=ipu.pipelining_ops.PipelineSchedule(2))
+        model.fit(dataset(), epochs=2, verbose=0)
+        same(model.get_weights(), stock())
+    with pytest.raises(RuntimeError, match="within an IPUStrategy"), ipu.keras.PipelineStage(0):
+        pass
+
+
+def case_calls_of_a_shared_layer_have_stages_of_their_own() -> None:
+    with configured(4).scope():
+        entering, shared = keras.layers.Input((6,)), keras.layers.Dense(6)
+        with ipu.keras.PipelineStage(0):
+            first = shared(entering)
+        with ipu.keras.PipelineStage(1):
+            other = shared(entering)
+        with ipu.keras.PipelineStage(0):
+            first = keras.layers.Dense(1)(first)
+        with ipu.keras.PipelineStage(2):
+            leaving = keras.layers.Add()([first, keras.layers.Dense(1)(other)])
+        model = keras.Model(entering, leaving)
+        assigned = model.get_pipeline_stage_assignment()
+        assert sorted(each.pipeline_stage for each in assigned) == [0, 0, 1, 2, 2]
+        model.set_pipeline_stage_assignment(assigned)  # the first call is of an earlier stage
+
+
 def case_classes_of_older_sdks_equal_accumulation_by_sum() -> None:
     """They run an epoch at a time, so that no steps_per_execution is needed."""
     older, reference = ipu.keras, sequential()
