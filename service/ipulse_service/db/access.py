@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum, StrEnum
+from typing import Literal, cast
 
 from sqlalchemy import Column, ColumnElement, Table, and_, false, or_, true
 
@@ -57,6 +58,17 @@ class Action(Enum):
         self.scope = scope
 
 
+# The names of the actions, as the API says what is allowed.
+ActionName = Literal[
+    "read",
+    "submit",
+    "change_own",
+    "submit_code",
+    "change",
+    "manage_accounts",
+    "manage_members",
+]
+
 ALL_SCOPES = frozenset(Scope)
 
 
@@ -95,6 +107,11 @@ class Access:
             return True
         role = ProjectRole.OWNER if self.is_admin else self.roles.get(project)
         return role is not None and role.includes(action.role) and action.scope in self.scopes
+
+    def allowed(self, project: str) -> list[ActionName]:
+        """Returns the names of what it may do in a project."""
+        allowed = (action for action in Action if self.decide(action, project))
+        return [cast(ActionName, action.name.lower()) for action in allowed]
 
     @property
     def is_person(self) -> bool:
@@ -145,11 +162,17 @@ class Access:
             )
 
     @property
+    def submits(self) -> bool:
+        """Whether it may submit jobs to any project."""
+        return self._may_somewhere(Action.SUBMIT)
+
+    @property
     def submits_code(self) -> bool:
         """Whether it may submit code to any project."""
-        return any(
-            self.decide(Action.SUBMIT_CODE, project) for project in {DEFAULT_PROJECT, *self.roles}
-        )
+        return self._may_somewhere(Action.SUBMIT_CODE)
+
+    def _may_somewhere(self, action: Action) -> bool:
+        return any(self.decide(action, project) for project in {DEFAULT_PROJECT, *self.roles})
 
     def check_admin(self, what: str) -> None:
         """Raises NotPermitted unless it administers the service; `what` is what it may not set."""

@@ -8,6 +8,7 @@ from typing import Any
 from fastapi import Response
 
 from ipulse_core.states import IDLE
+from ipulse_service.db.access import Access
 from ipulse_service.http import etags
 from ipulse_service.http.schemas.jobs.jobs import JobDetail
 from ipulse_service.jobs.idempotency import Replay
@@ -43,11 +44,15 @@ def mark_replay(response: Response, replay: Replay) -> bool:
 
 
 def job_detail(
-    response: Response, job: JobRow, attempts: Sequence[AttemptRow], waiting: Waiting | None = None
+    response: Response,
+    access: Access,
+    job: JobRow,
+    attempts: Sequence[AttemptRow],
+    waiting: Waiting | None = None,
 ) -> JobDetail:
-    """Returns a job's model, and sets its ETag and when to ask again."""
+    """Returns a job's model for a caller, and sets its ETag and when to ask again."""
     response.headers["etag"] = etags.quoted(job.tag)
     if not job.state.is_terminal:
         seconds = IDLE_RETRY_SECONDS if job.state in IDLE else RETRY_SECONDS
         response.headers["retry-after"] = str(seconds)
-    return JobDetail.from_row(job, attempts, waiting)
+    return JobDetail.from_row(job, attempts, access, waiting)

@@ -30,6 +30,7 @@ def job(**changes: Any) -> dict[str, Any]:
         "project": "default",
         "owner": "owner",
         "created_by": "owner",
+        "allowed": ["change", "retry", "continue"],
         "start_from": None,
         "waiting_on": None,
         "attempt": 1,

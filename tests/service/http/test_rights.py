@@ -398,3 +398,35 @@ def test_a_service_account_is_managed_by_maintainers(world: World) -> None:
         assert world.bob.delete(f"/v1/tokens/{made['about']['id']}").status_code == 404
         assert world.max.delete(f"/v1/tokens/{made['about']['id']}").status_code == 204
         assert client.get("/v1/jobs").status_code == 401
+
+
+def test_what_is_said_to_be_allowed_is_what_is_done(world: World) -> None:
+    """For each role and scope: `allowed` of a job against what its routes answer."""
+    with ExitStack() as stack:
+        checked(world.service.user.post("/v1/projects", json={"name": "said"}))
+        roles = ("viewer", "member", "developer", "maintainer", "owner")
+        callers = {role: person(world.service, stack, f"s-{role}", said=role) for role in roles}
+        callers["reads"] = issued(world.service, stack, user="s-owner", scopes=["read"])
+        callers["submits"] = issued(world.service, stack, user="s-owner", scopes=["read", "submit"])
+        owner = callers["member"]
+        for name, client in callers.items():
+            job = submitted(owner, "said")
+            path = f"/v1/jobs/{job['id']}"
+            said = checked(client.get(path))["allowed"]
+            (listed,) = checked(client.get("/v1/jobs", params={"id_prefix": job["id"]}))["jobs"]
+            assert listed["allowed"] == said
+            changed = client.patch(path, json={"priority": 1})
+            assert ("change" in said) is changed.is_success, name
+            checked(owner.post(f"{path}/cancel"))
+            retried = client.post(f"{path}/retry")
+            assert ("retry" in said) is (retried.status_code != 403), name
+            more = {"ipulse-project": "said"}
+            going = client.post(f"{path}/continue", json={"epochs": 1}, headers=more)
+            assert ("continue" in said) is (going.status_code != 403), name
+            assert ("change" in said) is client.delete(path).is_success, name
+            projects = checked(client.get("/v1/session"))["projects"]
+            plain = client.post("/v1/jobs", json=SPEC, headers=more)
+            assert ("submit" in projects["said"]) is plain.is_success, name
+            member = "/v1/projects/said/members/bob"
+            given = client.put(member, json={"role": "viewer"})
+            assert ("manage_members" in projects["said"]) is given.is_success, name

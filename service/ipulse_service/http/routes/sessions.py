@@ -10,7 +10,7 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Request, Response
 
 from ipulse_core.errors import NotFound
-from ipulse_service.db import web_sessions
+from ipulse_service.db import people, web_sessions
 from ipulse_service.db.engine import Transaction, rfc3339
 from ipulse_service.db.web_sessions import SignedIn
 from ipulse_service.http import cookies, problems
@@ -44,13 +44,9 @@ def sign_in(
         signed_in = _use_proof(transaction, caller, state.tokens)
         session, text = web_sessions.issue(transaction, "session", signed_in)
         transaction.audit("session.start", session.id)
+        info = _info(transaction, signed_in.name, signed_in.role, session.expires_at)
     cookies.write(request.scope, response, text, web_sessions.SESSION_SECONDS)
-    return SessionInfo(
-        name=signed_in.name,
-        role=signed_in.role,
-        expires_at=rfc3339(session.expires_at),
-        submit_code=caller.access.submits_code,
-    )
+    return info
 
 
 @router.get("/sessions", summary="List sessions", response_description="The caller's sessions.")
@@ -105,14 +101,10 @@ def end_session(
 
 @router.get("/session", summary="Show who is signed in", response_description="The caller.")
 @open_to("owner", "user", "reader")
-def get_session(caller: CurrentCaller) -> SessionInfo:
-    """Returns the name and role of the caller."""
-    return SessionInfo(
-        name=caller.name,
-        role=caller.role,
-        expires_at=rfc3339(caller.session_ends_at),
-        submit_code=caller.access.submits_code,
-    )
+def get_session(state: State, caller: CurrentCaller) -> SessionInfo:
+    """Returns the name and role of the caller, and what it may do in which project."""
+    with state.database.read() as transaction:
+        return _info(transaction, caller.name, caller.role, caller.session_ends_at)
 
 
 @router.delete(
@@ -149,6 +141,19 @@ def create_sign_in_code(state: State, caller: CurrentCaller, request: Request) -
         code=text,
         expires_at=rfc3339(code.expires_at) or "",
         page_url=page_url(state.page_host, request.headers.get("host", "")),
+    )
+
+
+def _info(transaction: Transaction, name: str, role: str, expires_at: int | None) -> SessionInfo:
+    """Returns the model of the caller of a transaction."""
+    access = transaction.access
+    visible = people.visible_projects(transaction)
+    return SessionInfo(
+        name=name,
+        role=role,
+        expires_at=rfc3339(expires_at),
+        submit_code=access.submits_code,
+        projects={project.name: access.allowed(project.name) for project in visible},
     )
 
 

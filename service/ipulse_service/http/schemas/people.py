@@ -9,7 +9,7 @@ from pydantic import BaseModel, Field
 
 from ipulse.models import StrictModel
 from ipulse_core.limits import CONTROL
-from ipulse_service.db.access import Access, ProjectRole, Scope
+from ipulse_service.db.access import Access, ActionName, ProjectRole, Scope
 from ipulse_service.db.engine import rfc3339
 from ipulse_service.db.people import NAME_FORM, Membership, PrincipalRow, ProjectRow
 from ipulse_service.http.schemas.base import Timestamp, example
@@ -22,6 +22,7 @@ ABOUT_ROLES = (
     "viewer: read; member: also submit, and change what one owns; developer: also submit code; "
     "maintainer: also change what others own, and service accounts; owner: also members."
 )
+ABOUT_ALLOWED = "What the role and the token of the caller let it do there."
 
 _PROJECT = {
     "name": "vision",
@@ -30,6 +31,15 @@ _PROJECT = {
     "created_at": "2026-01-31T12:00:00.000Z",
     "created_by": "owner",
     "role": "owner",
+    "allowed": [
+        "read",
+        "submit",
+        "change_own",
+        "submit_code",
+        "change",
+        "manage_accounts",
+        "manage_members",
+    ],
 }
 _USER = {
     "name": "nightly",
@@ -77,6 +87,7 @@ class ProjectInfo(BaseModel):
     created_at: Timestamp | None
     created_by: str
     role: ProjectRole = Field(description=ABOUT_ROLES)
+    allowed: list[ActionName] = Field(description=ABOUT_ALLOWED)
 
     @classmethod
     def of(cls, project: ProjectRow, access: Access) -> Self:
@@ -232,4 +243,5 @@ def _project_fields(project: ProjectRow, access: Access) -> dict[str, Any]:
         "created_at": rfc3339(project.created_at),
         "created_by": project.created_by,
         "role": role,
+        "allowed": access.allowed(project.name),
     }

@@ -5,7 +5,9 @@ from __future__ import annotations
 from pydantic import BaseModel, Field
 
 from ipulse_core.version import version
+from ipulse_service.db.access import ActionName
 from ipulse_service.http.schemas.base import Timestamp, example
+from ipulse_service.http.schemas.people import ABOUT_ALLOWED
 
 
 class SessionInfo(BaseModel):
@@ -16,6 +18,7 @@ class SessionInfo(BaseModel):
         role="owner",
         expires_at="2026-02-14T12:00:00.000Z",
         submit_code=False,
+        projects={"default": ["read", "submit", "change_own"]},
         version="0.3.0",
     )
 
@@ -23,6 +26,9 @@ class SessionInfo(BaseModel):
     role: str = Field(description="owner, user or reader.")
     expires_at: Timestamp | None = Field(description="Null for a request with a token.")
     submit_code: bool = Field(description="Whether it may submit Poplar programs and custom ops.")
+    projects: dict[str, list[ActionName]] = Field(
+        description="The projects that it may read. " + ABOUT_ALLOWED
+    )
     version: str = Field(default_factory=version, description="The version of the service.")
 
 

@@ -183,7 +183,7 @@ async def finish_attempt(
     finisher = AttemptFinisher(state.database, state.blobs, state.settings)
     job, job_attempts = await run(finisher.finish, attempt_id, fence, attempt_end(request))
     log.bind(job=job.id)
-    return job_detail(response, job, job_attempts)
+    return job_detail(response, state.database.access, job, job_attempts)
 
 
 def _start_file(state: AppState, attempt_id: str, fence: str) -> ArtifactRow:

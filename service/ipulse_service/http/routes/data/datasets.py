@@ -96,4 +96,5 @@ def version_info(
     """Returns the model of a version; `holders` are agents by the digests that they cache."""
     listed = previews.previews(transaction, version)
     jobs = versions.job_count(transaction, version.sha256)
-    return VersionInfo.from_row(version, listed, jobs, holders.get(version.sha256, []))
+    agents = holders.get(version.sha256, [])
+    return VersionInfo.from_row(version, transaction.access, listed, jobs, agents)

@@ -33,7 +33,8 @@ def list_ops(state: State, query: Annotated[PageQuery, Query()]) -> OpList:
         counts = registry.job_counts(transaction, [op.sha256 for op in found])
     has_more = len(found) > query.limit
     token = pagination.encode(found[query.limit].pk, "ops") if has_more else ""
-    shown = [OpInfo.from_row(op, counts[op.sha256]) for op in found[: query.limit]]
+    access = state.database.access
+    shown = [OpInfo.from_row(op, access, counts[op.sha256]) for op in found[: query.limit]]
     return OpList(ops=shown, next_page_token=token)
 
 
@@ -47,7 +48,8 @@ def get_op(digest: OpDigest, state: State) -> OpInfo:
     """Returns an op with its manifest."""
     with state.database.read() as transaction:
         op = registry.get(transaction, digest)
-        return OpInfo.from_row(op, registry.job_counts(transaction, [digest])[digest])
+        jobs = registry.job_counts(transaction, [digest])[digest]
+        return OpInfo.from_row(op, transaction.access, jobs)
 
 
 @router.delete(

@@ -53,7 +53,7 @@ async def import_job(
     response.status_code = 201 if is_new else 200
     response.headers["location"] = f"/v1/jobs/{job.id}"
     attempts = await run_in_threadpool(_attempts, state, job)
-    return job_detail(response, job, attempts)
+    return job_detail(response, state.database.access, job, attempts)
 
 
 def _upload(state: AppState, upload_id: str) -> UploadRow:

@@ -178,7 +178,13 @@ def list_jobs(query: Annotated[JobQuery, Query()], state: State) -> JobList:
         waits = state.queue_view.waiting(transaction, page if query.waiting_on else [])
     return JobList(
         jobs=[
-            ListedJob.of(job, attempts[job.pk], values.get(job.pk), waits.get(job.pk))
+            ListedJob.of(
+                job,
+                attempts[job.pk],
+                state.database.access,
+                values.get(job.pk),
+                waits.get(job.pk),
+            )
             for job in page
         ],
         next_page_token=token,

@@ -67,7 +67,8 @@ class JobChanger:
             job = store.get_to_change(transaction, self.job_id)
             etags.require(self.if_match, job.tag)
             change(transaction, job)
-        return job_detail(self.response, *_read(self.state, self.job_id))
+        view = _read(self.state, self.job_id)
+        return job_detail(self.response, self.state.database.access, *view)
 
 
 async def _changer(
@@ -108,7 +109,7 @@ async def get_job(
     if etags.matches(if_none_match, view.job.tag):
         response.headers["etag"] = etags.quoted(view.job.tag)
         return Response(status_code=304, headers=response.headers)
-    return job_detail(response, *view)
+    return job_detail(response, state.database.access, *view)
 
 
 @router.patch(

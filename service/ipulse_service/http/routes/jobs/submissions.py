@@ -130,7 +130,7 @@ def submit_batch(
         jobs=[
             BatchedJob(
                 pointer=dependencies.job_pointer(index),
-                job=JobDetail.from_row(job, attempts.get(job.pk, ())),
+                job=JobDetail.from_row(job, attempts.get(job.pk, ()), state.database.access),
             )
             for index, job in enumerate(jobs)
         ]
@@ -163,6 +163,7 @@ def continue_job(
     key = None if idempotency_key is None else check_key(idempotency_key)
     with state.database.read() as transaction:
         parent = store.get(transaction, job_id)
+        _ = caller.access.project  # whether it may add a job comes before what the other one lacks
         epochs = starting.checkpoint_epoch(transaction, parent) + request.epochs
     document = json.loads(parent.spec)
     if "training" not in document:
@@ -245,7 +246,7 @@ def _accepted(state: AppState, submitted: Submitted, response: Response) -> JobD
     if mark_replay(response, submitted.replay):
         with state.database.read() as transaction:
             attempts = leases.of_job(transaction, job.pk)
-    detail = job_detail(response, job, attempts)
+    detail = job_detail(response, state.database.access, job, attempts)
     response.headers["location"] = f"/v1/jobs/{job.id}"
     response.headers["retry-after"] = str(RETRY_AFTER_SECONDS)
     return detail

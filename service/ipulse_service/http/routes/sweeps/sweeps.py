@@ -149,7 +149,7 @@ def detail(state: AppState, sweep_id: str, response: Response) -> SweepDetail:
         run_ms = trial_store.run_ms(transaction, sweep)
         cost = usage.of_sweep(transaction, sweep.pk)
     response.headers["etag"] = etags.quoted(sweep.tag)
-    return SweepDetail.of(sweep, counts, best, jobs, run_ms, cost)
+    return SweepDetail.of(sweep, state.database.access, counts, best, jobs, run_ms, cost)
 
 
 def _best(transaction: Transaction, sweep: SweepRow) -> TrialRow | None:

@@ -11,6 +11,7 @@ from ipulse_service.datasets.facts import DatasetFacts, Kind
 from ipulse_service.datasets.listing import DatasetRow
 from ipulse_service.datasets.uploads import UploadRow
 from ipulse_service.datasets.versions import VersionRow
+from ipulse_service.db.access import Access
 from ipulse_service.db.engine import rfc3339
 from ipulse_service.db.version_states import CHECKING
 from ipulse_service.http.schemas.base import SHA256, Digest, Timestamp, example
@@ -49,6 +50,9 @@ _VERSION: dict[str, Any] = {
     "previews": [0, 17, 33],
     "jobs": 4,
     "agents": ["worker-1-4711"],
+    "project": "default",
+    "owner": "alice",
+    "allowed": ["delete"],
     "created_at": "2026-01-31T12:00:00.000Z",
     "checked_at": "2026-01-31T12:00:01.000Z",
 }
@@ -130,14 +134,25 @@ class VersionInfo(BaseModel):
     previews: list[int] = Field(description="Samples that can be looked at.")
     jobs: int = Field(description="Jobs that use this content, those that have ended too.")
     agents: list[str] = Field(description="Present agents that keep a copy.")
+    project: str
+    owner: str = Field(description="Who may delete it, like maintainers of the project.")
+    allowed: list[Literal["delete"]] = Field(
+        description="What the rights of the caller let it do with it."
+    )
     created_at: Timestamp | None
     checked_at: Timestamp | None
 
     @classmethod
     def from_row(
-        cls, version: VersionRow, previews: list[int], jobs: int, agents: list[str]
+        cls,
+        version: VersionRow,
+        access: Access,
+        previews: list[int],
+        jobs: int,
+        agents: list[str],
     ) -> Self:
-        """Returns the model of a version."""
+        """Returns the model of a version for a caller."""
+        may_delete = access.may_change(version.project, version.owner)
         return cls.model_validate(
             {
                 "dataset": version.name,
@@ -152,6 +167,9 @@ class VersionInfo(BaseModel):
                 "previews": previews,
                 "jobs": jobs,
                 "agents": agents,
+                "project": version.project,
+                "owner": version.owner,
+                "allowed": ["delete"] if may_delete else [],
                 "created_at": rfc3339(version.created_at),
                 "checked_at": None if version.state == CHECKING else rfc3339(version.checked_at),
             }

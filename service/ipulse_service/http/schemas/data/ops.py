@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 from pydantic import BaseModel, Field
 
+from ipulse_service.db.access import Access, Action
 from ipulse_service.db.engine import rfc3339
 from ipulse_service.http.schemas.base import SHA256, Digest, Timestamp, example
 from ipulse_service.ops.registry import OpRow
@@ -33,6 +34,7 @@ _OP: dict[str, Any] = {
     "pushed_by": "op-writer",
     "project": "default",
     "owner": "alice",
+    "allowed": ["delete"],
     "jobs": 3,
 }
 
@@ -55,12 +57,17 @@ class OpInfo(BaseModel):
         description="Name of the token that pushed it; null if an older version stored it."
     )
     project: str
-    owner: str = Field(description="Who may delete it, like maintainers of the project.")
+    owner: str = Field(description="Who pushed it.")
+    allowed: list[Literal["delete"]] = Field(
+        description="What the rights of the caller let it do with it: who may submit code to its "
+        "project deletes it."
+    )
     jobs: int = Field(description="Jobs that name it, those that are over too.")
 
     @classmethod
-    def from_row(cls, op: OpRow, jobs: int) -> Self:
-        """Returns the model of an op."""
+    def from_row(cls, op: OpRow, access: Access, jobs: int) -> Self:
+        """Returns the model of an op for a caller."""
+        may_delete = access.decide(Action.SUBMIT_CODE, op.project)
         return cls(
             name=op.name,
             sha256=op.sha256,
@@ -72,6 +79,7 @@ class OpInfo(BaseModel):
             pushed_by=op.pushed_by,
             project=op.project,
             owner=op.owner,
+            allowed=["delete"] if may_delete else [],
             jobs=jobs,
         )
 

@@ -8,6 +8,7 @@ from typing import Self
 from pydantic import BaseModel, Field
 
 from ipulse_core.states import JobState
+from ipulse_service.db.access import Access
 from ipulse_service.http.schemas.base import Timestamp, example
 from ipulse_service.http.schemas.jobs.job_parts import WaitingInfo
 from ipulse_service.http.schemas.jobs.jobs import SUMMARY, JobSummary, summary_fields
@@ -43,12 +44,13 @@ class ListedJob(JobSummary):
         cls,
         job: JobRow,
         attempts: Sequence[AttemptRow],
+        access: Access,
         values: dict[str, Scalar] | None,
         waiting: Waiting | None,
     ) -> Self:
-        """Returns the model of a stored job, its attempts in order, its columns and its wait."""
+        """Returns the model of a stored job for a caller, its attempts, columns and wait."""
         return cls(
-            **summary_fields(job, attempts),
+            **summary_fields(job, attempts, access),
             values=values,
             waiting_on=None if waiting is None else WaitingInfo.from_waiting(waiting),
         )

@@ -9,6 +9,7 @@ from typing import Any, Literal, Self
 from pydantic import BaseModel, Field
 
 from ipulse_core.states import JobState, Reason
+from ipulse_service.db.access import Access
 from ipulse_service.db.engine import rfc3339
 from ipulse_service.http.schemas.base import JOB_ID, METRIC, SHA256, SPEC, Timestamp, example
 from ipulse_service.http.schemas.jobs.job_parts import (
@@ -19,6 +20,7 @@ from ipulse_service.http.schemas.jobs.job_parts import (
 )
 from ipulse_service.jobs.job import JobRow
 from ipulse_service.jobs.leases import AttemptRow
+from ipulse_service.jobs.permissions import JobAction, allowed
 from ipulse_service.jobs.queue.waiting import Waiting
 
 SUMMARY: dict[str, Any] = {
@@ -64,6 +66,7 @@ SUMMARY: dict[str, Any] = {
     "project": "default",
     "owner": "alice",
     "created_by": "alice",
+    "allowed": ["change", "retry", "continue"],
     "version": 31,
 }
 
@@ -110,12 +113,12 @@ class JobSummary(BaseModel):
     project: str
     owner: str = Field(description="Who may change it, like maintainers of the project.")
     created_by: str = Field(description="Who submitted it.")
+    allowed: list[JobAction] = Field(
+        description="What the rights of the caller let it do, whatever the job's state. change: "
+        "edit, cancel, finish, pause, resume and delete it; retry: also that, which needs the "
+        "right to submit code for a job with code; continue: train on, as a job of its own."
+    )
     version: int = Field(description="Incremented by every change of the job.")
-
-    @classmethod
-    def from_row(cls, job: JobRow, attempts: Sequence[AttemptRow]) -> Self:
-        """Returns the model of a stored job and its attempts in order."""
-        return cls(**summary_fields(job, attempts))
 
 
 DETAIL: dict[str, Any] = {**SUMMARY, "notes": "", "spec": SPEC, "waiting_on": None}
@@ -132,19 +135,23 @@ class JobDetail(JobSummary):
 
     @classmethod
     def from_row(
-        cls, job: JobRow, attempts: Sequence[AttemptRow], waiting: Waiting | None = None
+        cls,
+        job: JobRow,
+        attempts: Sequence[AttemptRow],
+        access: Access,
+        waiting: Waiting | None = None,
     ) -> Self:
-        """Returns the model of a stored job, its attempts in order, and what it waits for."""
+        """Returns the model of a stored job for a caller, its attempts in order, and its wait."""
         return cls(
-            **summary_fields(job, attempts),
+            **summary_fields(job, attempts, access),
             notes=job.notes,
             spec=json.loads(job.spec),
             waiting_on=None if waiting is None else WaitingInfo.from_waiting(waiting),
         )
 
 
-def summary_fields(job: JobRow, attempts: Sequence[AttemptRow]) -> dict[str, Any]:
-    """Returns the fields of a summary of a job."""
+def summary_fields(job: JobRow, attempts: Sequence[AttemptRow], access: Access) -> dict[str, Any]:
+    """Returns the fields of a summary of a job for a caller."""
     return {
         "id": job.id,
         "name": job.name,
@@ -177,5 +184,6 @@ def summary_fields(job: JobRow, attempts: Sequence[AttemptRow]) -> dict[str, Any
         "project": job.project,
         "owner": job.owner,
         "created_by": job.created_by,
+        "allowed": allowed(access, job),
         "version": job.version,
     }

@@ -12,9 +12,11 @@ from ipulse.models import Integer, ListOf, StrictModel
 from ipulse.sweeps import SweepLimits
 from ipulse.sweeps.config import EXAMPLE, MAX_PARAMETERS, MAX_TRIALS
 from ipulse.sweeps.parameters import MAX_VALUES
+from ipulse_service.db.access import Access
 from ipulse_service.db.engine import rfc3339
 from ipulse_service.http.schemas.base import Timestamp, example
 from ipulse_service.http.schemas.sweeps.trials import PARAMETERS, BestTrial
+from ipulse_service.sweeps.permissions import SweepAction, allowed
 from ipulse_service.sweeps.rows import (
     SweepReason,
     SweepRow,
@@ -125,12 +127,18 @@ class SweepDetail(SweepInfo):
     model_config = example(
         **_SWEEP,
         config=EXAMPLE,
+        allowed=["change", "grow"],
         jobs_by_state={"running": 2, "succeeded": 1},
         device_seconds=180.5,
         cost={"succeeded": 150.0, "failed": 20.5, "lost": 10.0, "running": 12.0},
     )
 
     config: dict[str, Any] = Field(description="The definition with every default filled in.")
+    allowed: list[SweepAction] = Field(
+        description="What the rights of the caller let it do, whatever the sweep's state. change: "
+        "pause, resume, stop and delete it; grow: also extend it and repeat jobs, which needs the "
+        "right to submit code for a sweep with custom ops."
+    )
     jobs_by_state: dict[str, int] = Field(description="Jobs of its trials by their state.")
     device_seconds: float = Field(description="Time that agents spent on its ended jobs.")
     cost: dict[str, float] = Field(
@@ -143,16 +151,18 @@ class SweepDetail(SweepInfo):
     def of(
         cls,
         sweep: SweepRow,
+        access: Access,
         counts: Mapping[str, int],
         best: TrialRow | None,
         job_counts: Mapping[str, int],
         run_ms: int,
         cost_ms: Mapping[str, int],
     ) -> Self:
-        """Returns the model of a stored sweep and what its jobs add up to."""
+        """Returns the model of a stored sweep for a caller, and what its jobs add up to."""
         return cls(
             **_fields(sweep, counts, best),
             config=json.loads(sweep.config),
+            allowed=allowed(access, sweep),
             jobs_by_state=dict(job_counts),
             device_seconds=run_ms / 1000,
             cost={outcome: ms / 1000 for outcome, ms in sorted(cost_ms.items())},
