@@ -73,19 +73,14 @@ def test_the_right_to_submit_code_is_given_and_shown(page: Page, service: InProc
     assert token["submit_code"] is True
 
 
-def test_a_reader_sees_its_token_and_is_told_who_makes_others(
-    page: Page, service: InProcess
-) -> None:
+def test_a_reader_sees_its_token_and_may_change_none(page: Page, service: InProcess) -> None:
     body = {"name": "reader", "role": "reader", "seconds": 600}
     secret = service.user.post("/v1/tokens", json=body).json()["token"]
     page.driver.delete_all_cookies()
     page.open("/login?to=/settings/tokens")
     page.find("#token").send_keys(secret + ENTER)
     page.until(lambda: "reader" in page.texts("tbody td"))
-    page.press("New token")
-    page.find("dialog input[name=name]").send_keys("another")
-    page.press("Create")
-    page.until(lambda: any("user" in text for text in page.texts("dialog .answer")))
+    assert not page.all("main button")
 
 
 def test_a_webhook_is_refused_tested_and_deleted(page: Page, service: InProcess) -> None:

@@ -8,11 +8,16 @@ import { said } from "../parts/said.js";
 /** @type {Promise<void> | null} */
 let asking = null;
 /**
- * @type {Promise<{name: string, role: string, expires_at: string | null, submit_code: boolean, version: string}> |
- * null}
+ * @typedef {{name: string, role: string, expires_at: string | null, submit_code: boolean, version: string,
+ * projects: Record<string, string[]>}} Person
  */
+/** @type {Promise<Person> | null} */
 let person = null;
+/** @type {Person | null} the answer for `person` */
+let known = null;
 
+const PROJECT = "ipulse-project"; // that was chosen last
+const DEFAULT_PROJECT = "default";
 const PLACE = "ipulse-page"; // the address of the page under its own name; "here": stay
 
 /** Whether programs at other ports get the cookies of this address. */
@@ -71,11 +76,55 @@ export async function signIn(proof, stays = false) {
 
 /** Who is signed in. */
 export function who() {
-  person ??= api.get("/v1/session").catch((error) => {
-    person = null;
-    throw error;
-  });
+  person ??= api
+    .get("/v1/session")
+    .then((found) => {
+      known = found;
+      choose();
+      return found;
+    })
+    .catch((error) => {
+      person = null;
+      throw error;
+    });
   return person;
+}
+
+/** Asks again who is signed in, after a change of what they may do. */
+export function askAgain() {
+  person = null;
+  return who();
+}
+
+/** The projects in which who is signed in may do something; none until that is known. @param {string} action */
+export const projectsTo = (action) =>
+  Object.keys(known?.projects ?? {}).filter((name) => known.projects[name].includes(action));
+
+/** Whether who is signed in may submit jobs; until that is known, yes. */
+export const maySubmit = () => !known || projectsTo("submit").length > 0;
+
+/** Chooses the project to which the page adds, if there are several. */
+function choose(wanted = localStorage.getItem(PROJECT) ?? DEFAULT_PROJECT) {
+  const all = projectsTo("submit");
+  session.project = all.length < 2 ? null : all.includes(wanted) ? wanted : all[0];
+}
+
+/**
+ * The choice of the project to which the page adds, for people with several.
+ * @param {() => void} [done] after a change
+ */
+export function projectField(done = () => {}) {
+  if (session.project === null) return nothing;
+  const change = (event) => {
+    localStorage.setItem(PROJECT, event.target.value);
+    choose();
+    done();
+  };
+  return html`<label class="field"><span>Project</span><select name="project" @change=${change}>${projectsTo(
+    "submit",
+  ).map(
+    (name) => html`<option value=${name} ?selected=${name === session.project}>${name}</option>`,
+  )}</select></label>`;
 }
 
 /** Leaves to the sign-in after the session has ended. */

@@ -4,10 +4,11 @@ import { icon } from "../parts/icon.js";
 import { menu } from "../parts/menu.js";
 import { problem } from "../parts/states.js";
 import { api } from "../lib/api.js";
+import { quoted } from "../lib/query.js";
 import { themeChosen } from "../lib/theme.js";
 import { listenToKeys, showKeys } from "./keys.js";
 import { onRoute } from "./router.js";
-import { forget, who } from "./session.js";
+import { forget, maySubmit, who } from "./session.js";
 
 const LINKS = [
   { nav: "jobs", href: "/jobs", words: "Jobs", icon: "jobs" },
@@ -107,7 +108,7 @@ class Shell extends LitElement {
         <a class="brand" href="/jobs"><img src="/web/icon.svg" alt="" width="22" height="22">IPUlse</a>
         <nav class="pages" aria-label="Pages">
           ${LINKS.map((one) => link(one))}
-          ${link({ nav: "new", href: "/new", words: "New job", icon: "plus" }, "new")}
+          ${maySubmit() ? link({ nav: "new", href: "/new", words: "New job", icon: "plus" }, "new") : nothing}
         </nav>
         <div class="tools">
           ${menu(
@@ -127,6 +128,11 @@ class Shell extends LitElement {
                 act: () => this.setTheme(theme),
                 isChecked: theme === this.theme,
               })),
+              {
+                words: "My jobs",
+                href: `/jobs?q=${encodeURIComponent(`owner:${quoted(this.person?.name ?? "")}`)}`,
+                isHidden: !this.person,
+              },
               { words: "Projects", href: "/settings/projects" },
               { words: "Usage", href: "/settings/usage" },
               { words: "People", href: "/settings/people", isHidden: this.person?.role !== "owner" },

@@ -33,8 +33,12 @@ export class Unreachable extends Error {
   }
 }
 
-/** Replaced by the session: asks for a new sign-in, resolves after it. @type {{renew: null | (() => Promise<void>)}} */
-export const session = { renew: null };
+/**
+ * Set by the session. `renew` asks for a new sign-in and resolves after it; `project` is that of what the page adds,
+ * null if the service knows it.
+ * @type {{renew: null | (() => Promise<void>), project: string | null}}
+ */
+export const session = { renew: null, project: null };
 
 /**
  * @typedef {object} Options
@@ -74,6 +78,7 @@ async function sent(method, url, { body, headers = {}, signal, keepalive = false
     keepalive,
   };
   if (CHANGES.has(method)) init.headers["x-ipulse-page"] = "1"; // a form of another site cannot send it
+  if (method === "POST" && session.project !== null) init.headers["ipulse-project"] = session.project;
   if (body !== undefined) {
     const isRaw =
       typeof body === "string" || body instanceof Blob || body instanceof ArrayBuffer || ArrayBuffer.isView(body);

@@ -1,6 +1,7 @@
 // One data set: what its file contains, a sample, its versions.
 import { html, nothing } from "../../vendor.js";
 import { api } from "../../lib/api.js";
+import { maySubmit, who } from "../../app/session.js";
 import { View } from "../../app/view.js";
 import { navigate } from "../../app/router.js";
 import { bytes, number, plain } from "../../lib/format.js";
@@ -22,7 +23,8 @@ class DatasetView extends View {
   }
 
   async load(route, signal) {
-    const set = await api.get(`/v1/datasets/${encodeURIComponent(route.params.name)}`, { signal });
+    const path = `/v1/datasets/${encodeURIComponent(route.params.name)}`;
+    const [set] = await Promise.all([api.get(path, { signal }), who()]);
     const asked = Number(route.params.tab);
     const version =
       set.versions.find((one) => one.version === asked) ??
@@ -55,11 +57,11 @@ class DatasetView extends View {
     return html`<div class="head"><h1>${set.name} <span class="soft">@${version.version}</span></h1>${versionBadge(version)}
         <div class="buttons">${
           version.state === "ready"
-            ? html`<a class="button primary" href="/new?from=dataset&dataset=${encodeURIComponent(version.reference)}&kind=${version.kind ?? "npz"}">Train on it</a>
+            ? html`${maySubmit() ? html`<a class="button primary" href="/new?from=dataset&dataset=${encodeURIComponent(version.reference)}&kind=${version.kind ?? "npz"}">Train on it</a>` : nothing}
           <a class="button" href=${content} download>Download</a>`
             : nothing
         }
-        ${version.state === "deleted" ? nothing : html`<button type="button" @click=${() => this.remove_(version)}>Delete</button>`}</div></div>
+        ${version.state === "deleted" || !version.allowed.includes("delete") ? nothing : html`<button type="button" @click=${() => this.remove_(version)}>Delete</button>`}</div></div>
       ${version.refusal ? html`<section class="problem" role="alert"><h2>Refused</h2><p>${said(version.refusal)}</p></section>` : nothing}
       ${(version.facts?.warnings ?? []).map((warning) => html`<p class="note" role="status">${said(`Warning: ${warning}.`)}</p>`)}
       ${version.state === "ready" ? html`<p class="command"><code>${spec}</code>${copyButton(spec, "Copy the lines for a spec")}</p>` : nothing}
@@ -89,6 +91,8 @@ class DatasetView extends View {
       ["Size", bytes(version.size)],
       ["Jobs that use it", number(version.jobs)],
       ["Uploaded", ago(version.created_at)],
+      ["Owner", version.owner],
+      ...(version.project === "default" ? [] : [["Project", version.project]]),
     ];
     if (!facts) return common;
     const per = facts.events_per_sample;

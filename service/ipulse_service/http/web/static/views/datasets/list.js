@@ -1,6 +1,7 @@
 // The data sets, and the upload of another version.
 import { html, nothing, repeat } from "../../vendor.js";
 import { api } from "../../lib/api.js";
+import { maySubmit, who } from "../../app/session.js";
 import { View } from "../../app/view.js";
 import { navigate } from "../../app/router.js";
 import { bytes, number, plain } from "../../lib/format.js";
@@ -26,7 +27,9 @@ class DatasetsView extends View {
   }
 
   async load(route, signal) {
-    return api.get("/v1/datasets", { query: { page_token: route.query.get("page") }, signal });
+    const query = { page_token: route.query.get("page") };
+    const [found] = await Promise.all([api.get("/v1/datasets", { query, signal }), who()]);
+    return found;
   }
 
   async upload(file) {
@@ -45,7 +48,9 @@ class DatasetsView extends View {
       event.preventDefault();
       event.currentTarget.classList.toggle("over", is);
     };
-    const zone = html`<section class="drop section" aria-label="Upload" @dragover=${over(true)} @dragleave=${over(false)} @drop=${drop}>
+    const zone = !maySubmit()
+      ? nothing
+      : html`<section class="drop section" aria-label="Upload" @dragover=${over(true)} @dragleave=${over(false)} @drop=${drop}>
       <p>Drop a file here: npz, HDF5, CSV of events, or a packed folder of N-MNIST or DVS Gesture.</p>
       <p class="soft">It is checked when it arrives: shapes, labels, times.</p>
       <button type="button" @click=${() => this.upload()}>${icon("plus")}Choose a file</button>

@@ -1,5 +1,6 @@
 // Uploads a file in parts, so that a broken connection costs one part only.
 import { html, render } from "../../vendor.js";
+import { projectField } from "../../app/session.js";
 import { Unreachable, api } from "../../lib/api.js";
 import { bytes } from "../../lib/format.js";
 import { openDialog } from "../../parts/dialog.js";
@@ -100,6 +101,7 @@ export function uploadDialog(given) {
       return html`<form @submit=${begin}><h2>Upload a data set</h2>
       ${given ? html`<p><strong>${given.name}</strong> <span class="soft">${bytes(given.size)}</span></p>` : html`<label class="field"><span>File</span><input type="file" name="file" required @change=${choose}></label>`}
       <label class="field"><span>Name</span><input name="name" required pattern="[A-Za-z0-9][A-Za-z0-9._\\-]{0,127}" autocomplete="off" .value=${given ? nameFrom(given) : ""}></label>
+      ${projectField()}
       <p class="soft small">A name that exists gets another version.</p>
       <div class="upload-bar"></div>
       <div class="buttons end"><button type="button" @click=${() => close()}>Cancel</button><button type="submit" name="send" class="primary">Upload</button></div></form>`;

@@ -125,23 +125,27 @@ class DevicesView extends View {
     const state = agent.fault ? "faulty" : agent.state;
     return html`<section class="card agent" aria-label="Agent ${agent.name}">
       <header><h2>${agent.name}</h2>${badge(state, KINDS[state])}
-        ${menu(
-          icon("more"),
-          [
-            {
-              words: "Drain: take no more jobs",
-              act: () => this.act(`${path}:drain`, {}, `${agent.name} takes no more jobs`),
-              isHidden: isDraining,
-            },
-            {
-              words: "Resume",
-              act: () => this.act(`${path}:resume`, undefined, `${agent.name} takes jobs again`),
-              isHidden: !isDraining,
-            },
-            { words: "Remove", act: () => this.remove_(agent), isDangerous: true, isHidden: !agent.joined_at },
-          ],
-          { name: `Actions of ${agent.name}`, kind: "ghost icon", key: this },
-        )}</header>
+        ${
+          this.data.role === "owner"
+            ? menu(
+                icon("more"),
+                [
+                  {
+                    words: "Drain: take no more jobs",
+                    act: () => this.act(`${path}:drain`, {}, `${agent.name} takes no more jobs`),
+                    isHidden: isDraining,
+                  },
+                  {
+                    words: "Resume",
+                    act: () => this.act(`${path}:resume`, undefined, `${agent.name} takes jobs again`),
+                    isHidden: !isDraining,
+                  },
+                  { words: "Remove", act: () => this.remove_(agent), isDangerous: true, isHidden: !agent.joined_at },
+                ],
+                { name: `Actions of ${agent.name}`, kind: "ghost icon", key: this },
+              )
+            : nothing
+        }</header>
       <p class="soft small">${agent.host && agent.host !== agent.name ? html`${agent.host} · ` : nothing}${agent.version ? html`IPUlse ${agent.version} · ` : nothing}pool ${agent.pool} · seen ${ago(agent.last_seen)}</p>
       ${agent.fault ? html`<p class="problem"><strong>${plain(agent.fault.reason)}</strong>: ${said(agent.fault.message)}</p>` : nothing}
       ${agent.state === "quarantined" ? html`<p class="problem">${said(agent.state_reason)}</p>` : nothing}
@@ -150,7 +154,7 @@ class DevicesView extends View {
         (device) => html`<li>${icon("devices")}<strong>${device.kind}</strong>
         ${agent.ipus?.[device.kind] ? html`<span class="soft small">${agent.ipus[device.kind]} IPUs</span>` : nothing}
         ${badge(device.state === "agent_busy" ? "agent busy" : device.state, DEVICE_KINDS[device.state] ?? "cancelled")}
-        ${device.holds ? html`<a href="/jobs/${device.holds.job_id}">${device.holds.job_id.slice(4, 12)}</a> <span class="soft small">since ${ago(device.holds.since)}</span>` : nothing}</li>`,
+        ${device.holds ? html`${holder(device.holds)} <span class="soft small">since ${ago(device.holds.since)}</span>` : nothing}</li>`,
       )}</ul>
       ${Object.keys(agent.labels).length ? html`<p>${Object.entries(agent.labels).map(([name, value]) => html`<span class="tag">${name}=${value}</span> `)}</p>` : nothing}
       ${lacks(agent)}
@@ -159,6 +163,10 @@ class DevicesView extends View {
     </section>`;
   }
 }
+
+/** The job that holds a device. @param {{job_id: string | null}} holds null: a job that one may not read */
+const holder = ({ job_id: id }) =>
+  id ? html`<a href="/jobs/${id}">${id.slice(4, 12)}</a>` : html`<span class="soft">a job of another project</span>`;
 
 /** What the agent's machine lacks for jobs, and why. */
 function lacks({ capabilities = {}, remarks = {} }) {

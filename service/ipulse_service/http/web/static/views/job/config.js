@@ -1,5 +1,6 @@
 // The spec of a job as YAML, also as it was submitted.
 import { updateQuery } from "../../app/router.js";
+import { maySubmit } from "../../app/session.js";
 import { api } from "../../lib/api.js";
 import { copy } from "../../parts/copy.js";
 import { Tab, html, nothing } from "./tab.js";
@@ -48,7 +49,7 @@ class Config extends Tab {
       <div class="bar">
         <span class="buttons" role="group" aria-label="Which settings">${choice("Differs from defaults", "")}${choice("All settings", "all")}${choice("As submitted", "submitted")}</span>
         <button type="button" @click=${() => copy(text)}>Copy</button>
-        <a class="button" href="/new?from=${job.id}">Clone</a>
+        ${maySubmit() ? html`<a class="button" href="/new?from=${job.id}">Clone</a>` : nothing}
       </div>
       ${view === "submitted" && missing ? html`<p role="status">${missing}</p>` : html`<pre class="card yaml" tabindex="0" aria-label="Spec">${text.split("\n").map((line) => html`${coloured(line)}\n`)}</pre>`}
       <p class="soft small">SHA-256 of the spec with all defaults: <code>${job.spec_sha256}</code></p>`;

@@ -1,6 +1,7 @@
 // The head of a job: name, state, the one main action, and the others.
 import { html, nothing } from "../../vendor.js";
 import { navigate } from "../../app/router.js";
+import { maySubmit } from "../../app/session.js";
 import { api } from "../../lib/api.js";
 import { duration, elapsed, isOver, phaseOf } from "../../lib/format.js";
 import { ago } from "../../parts/ago.js";
@@ -11,7 +12,7 @@ import { askDialog, confirmDialog } from "../../parts/dialog.js";
 import { icon } from "../../parts/icon.js";
 import { menu } from "../../parts/menu.js";
 import { toast } from "../../parts/toast.js";
-import { VERBS } from "../jobs/verbs.js";
+import { VERBS, isOffered } from "../jobs/verbs.js";
 
 const KEY = {};
 
@@ -94,7 +95,7 @@ function goOn(job) {
 /** The buttons of the verbs that the job's state allows; that of a paused job is its main action. */
 function verbs(job, hasCheckpoint, renew) {
   const kind = job.state === "paused" ? "primary" : "";
-  return VERBS.filter(({ may }) => may(job)).map(
+  return VERBS.filter((one) => isOffered(one, job)).map(
     ({ verb, words, title }) =>
       html`<button type="button" class=${kind} title=${title?.(hasCheckpoint) ?? nothing} @click=${ask(job, verb, renew)}>${words}</button>`,
   );
@@ -103,15 +104,16 @@ function verbs(job, hasCheckpoint, renew) {
 /** The one action that a person most likely wants now. */
 function primary(job, renew) {
   if (job.state === "succeeded") return html`<a class="button primary" href="/jobs/${job.id}/report">Report</a>`;
-  if (job.state === "running" && !job.finish_by) {
+  if (job.state === "running" && !job.finish_by && job.allowed.includes("change")) {
     return html`<button type="button" class="primary" title="Ends the training now and writes weights and report" @click=${ask(job, "finish", renew)}>Stop and keep</button>`;
   }
-  if (isOver(job.state)) return html`<a class="button primary" href="/new?from=${job.id}">Clone</a>`;
+  if (isOver(job.state) && maySubmit()) return html`<a class="button primary" href="/new?from=${job.id}">Clone</a>`;
   return nothing;
 }
 
 /** @param {any} job @param {boolean} hasCheckpoint @param {() => Promise<void>} renew */
 export function head(job, hasCheckpoint, renew) {
+  const may = (action) => job.allowed.includes(action);
   const over = isOver(job.state);
   const took = elapsed(job);
   const left = job.progress?.eta_seconds >= 0.05 && phaseOf(job.state) === "run" ? job.progress.eta_seconds : null;
@@ -123,16 +125,16 @@ export function head(job, hasCheckpoint, renew) {
       <div class="buttons">
         ${primary(job, renew)}
         ${verbs(job, hasCheckpoint, renew)}
-        ${job.state === "succeeded" || !over ? html`<a class="button" href="/new?from=${job.id}">Clone</a>` : nothing}
-        ${over && hasCheckpoint ? html`<button type="button" @click=${goOn(job)}>Continue</button>` : nothing}
+        ${maySubmit() && (job.state === "succeeded" || !over) ? html`<a class="button" href="/new?from=${job.id}">Clone</a>` : nothing}
+        ${over && hasCheckpoint && may("continue") ? html`<button type="button" @click=${goOn(job)}>Continue</button>` : nothing}
         <a class="button" href="/compare?jobs=${job.id}">Compare</a>
         ${menu(
           icon("more"),
           [
-            over ? null : { words: "Cancel", act: cancel(job, renew), isDangerous: true },
-            { words: "Edit tags", act: rename(job, renew) },
+            over || !may("change") ? null : { words: "Cancel", act: cancel(job, renew), isDangerous: true },
+            may("change") ? { words: "Edit tags", act: rename(job, renew) } : null,
             { words: "Download the log", href: `/v1/jobs/${job.id}/log` },
-            over ? { words: "Delete", act: remove(job), isDangerous: true } : null,
+            over && may("change") ? { words: "Delete", act: remove(job), isDangerous: true } : null,
           ],
           { name: "More actions", kind: "icon", key: KEY },
         )}

@@ -2,6 +2,7 @@
 import { html, nothing } from "../../vendor.js";
 import { View } from "../../app/view.js";
 import { navigate } from "../../app/router.js";
+import { who } from "../../app/session.js";
 import { api } from "../../lib/api.js";
 import { pathHere } from "../../lib/address.js";
 import { fullId } from "../../lib/ids.js";
@@ -45,7 +46,8 @@ class JobView extends View {
 
   async load(route, signal) {
     moduleOf(this.tab).catch(() => {}); // loads together with the job; `updated` shows an error
-    const job = await api.get(`/v1/jobs/${await this.fullId(route.params.id, signal)}`, { signal });
+    const [id] = await Promise.all([this.fullId(route.params.id, signal), who()]);
+    const job = await api.get(`/v1/jobs/${id}`, { signal });
     if (this.store?.id !== job.id || (this.store.hasEnded && !isOver(job.state))) this.follow(job.id);
     return job;
   }

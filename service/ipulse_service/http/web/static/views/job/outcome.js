@@ -1,4 +1,5 @@
 // The outcome of a job that failed, was stopped or lost an attempt: reason, hint, and the last lines of its log.
+import { maySubmit } from "../../app/session.js";
 import { api } from "../../lib/api.js";
 import { isOver, number, phaseOf, plain } from "../../lib/format.js";
 import { WHY } from "../../lib/waiting.js";
@@ -82,7 +83,7 @@ export function outcome(job, store, lines) {
       "failed",
       `Failed${job.reason ? `: ${plain(job.reason)}` : ""}`,
       html`<p>${said(message)}</p>${hint(HINTS[job.reason])}
-      ${tail(lines)}<p class="buttons"><a class="button" href="/jobs/${job.id}/log">Whole log</a><a class="button" href="/new?from=${job.id}">Clone and change</a></p>`,
+      ${tail(lines)}<p class="buttons"><a class="button" href="/jobs/${job.id}/log">Whole log</a>${maySubmit() ? html`<a class="button" href="/new?from=${job.id}">Clone and change</a>` : nothing}</p>`,
     );
   }
   if (job.state === "cancelled") {

@@ -82,6 +82,10 @@ class Overview extends Tab {
   }
 
   notes(job) {
+    if (!job.allowed.includes("change"))
+      return job.notes
+        ? html`<details class="section notes" open><summary>Notes</summary><p class="written">${job.notes}</p></details>`
+        : nothing;
     const save = async (event) => {
       event.preventDefault();
       try {

@@ -1,5 +1,6 @@
 // The actions on the selected jobs.
 import { html, nothing } from "../../vendor.js";
+import { maySubmit } from "../../app/session.js";
 import { api } from "../../lib/api.js";
 import { isOver } from "../../lib/format.js";
 import { deleteLater } from "../../parts/deletions.js";
@@ -8,7 +9,7 @@ import { icon } from "../../parts/icon.js";
 import { menu } from "../../parts/menu.js";
 import { toast } from "../../parts/toast.js";
 import { changeAll, count, countedText } from "./bulk.js";
-import { VERBS } from "./verbs.js";
+import { VERBS, isOffered } from "./verbs.js";
 
 const AT_ONCE = 4; // requests
 
@@ -36,10 +37,7 @@ async function each(view, done, act) {
 
 /** The selected jobs in the state that the list shows. */
 const currentJobs = ({ selection, data }) =>
-  [...selection.jobs.values()].map((job) => ({
-    ...job,
-    state: data.jobs.find((one) => one.id === job.id)?.state ?? job.state,
-  }));
+  [...selection.jobs.values()].map((job) => data.jobs.find((one) => one.id === job.id) ?? job);
 
 const post = (what) => (job) => api.post(`/v1/jobs/${job.id}/${what}`);
 
@@ -191,23 +189,32 @@ export function actionBar(view) {
   if (!selection.size) return nothing;
   const current = currentJobs(view);
   const isAll = selection.search !== null;
-  const may = (test) => isAll || current.some(test);
+  const some = (test) => (isAll ? maySubmit() : current.some(test)); // of a search the service changes what it may
+  const may = (test) => some((job) => job.allowed.includes("change") && test(job));
   const isPageSelected = data.jobs.length && data.jobs.every((job) => selection.has(job.id));
   return html`<section class="action-bar" aria-label="Selected jobs">
     <strong>${selection.size.toLocaleString("en")} selected</strong>
     ${isPageSelected && data.total > selection.size ? html`<button type="button" class="ghost" @click=${() => selection.setSearch(view.q, data.total)}>Select all ${data.total.toLocaleString("en")}</button>` : nothing}
     <a class="button primary" href=${selection.compareAddress()}>${icon("compare")}Compare</a>
-    <button type="button" @click=${() => tag(view)}>Tag</button>
+    ${may(() => true) ? html`<button type="button" @click=${() => tag(view)}>Tag</button>` : nothing}
     ${may(({ state }) => state === "running") ? html`<button type="button" title="Ends the training and writes weights and report" @click=${() => stop(view)}>Stop and keep</button>` : nothing}
-    ${menu(
-      icon("more"),
-      [
-        ...VERBS.map((one) => ({ words: one.words, act: simple(view, one), isHidden: !may(one.may) })),
-        { words: "Cancel", act: () => cancel(view), isHidden: !may(({ state }) => !isOver(state)) },
-        { words: "Delete", act: () => remove(view), isDangerous: true },
-      ],
-      { name: "More actions", kind: "icon", key: view },
-    )}
+    ${
+      may(() => true)
+        ? menu(
+            icon("more"),
+            [
+              ...VERBS.map((one) => ({
+                words: one.words,
+                act: simple(view, one),
+                isHidden: !some((job) => isOffered(one, job)),
+              })),
+              { words: "Cancel", act: () => cancel(view), isHidden: !may(({ state }) => !isOver(state)) },
+              { words: "Delete", act: () => remove(view), isDangerous: true },
+            ],
+            { name: "More actions", kind: "icon", key: view },
+          )
+        : nothing
+    }
     <button type="button" class="ghost icon" aria-label="Clear the selection" @click=${() => selection.clear()}>${icon("close")}</button>
   </section>`;
 }

@@ -67,6 +67,18 @@ const OWN = {
         (tag) => html`<a class="tag" href="/jobs?q=${encodeURIComponent(`tag:${quoted(tag)}`)}">${tag}</a> `,
       ),
   },
+  owner: {
+    words: "Owner",
+    cell: (job) => html`<a href="/jobs?q=${encodeURIComponent(`owner:${quoted(job.owner)}`)}">${job.owner}</a>`,
+    sort: "owner",
+    isText: true,
+  },
+  project: {
+    words: "Project",
+    cell: (job) => html`<a href="/jobs?q=${encodeURIComponent(`project:${quoted(job.project)}`)}">${job.project}</a>`,
+    sort: "project",
+    isText: true,
+  },
   group: {
     words: "Group",
     cell: (job) =>

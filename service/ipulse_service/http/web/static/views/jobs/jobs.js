@@ -3,6 +3,7 @@ import { html, nothing } from "../../vendor.js";
 import { api } from "../../lib/api.js";
 import { View } from "../../app/view.js";
 import { navigate, updateQuery } from "../../app/router.js";
+import { maySubmit, who } from "../../app/session.js";
 import { STATES, phaseOf } from "../../lib/format.js";
 import { names, quoted } from "../../lib/query.js";
 import { isLeaving } from "../../parts/deletions.js";
@@ -106,6 +107,7 @@ class JobsView extends View {
         api.get("/v1/jobs", { query, signal }),
         api.get("/v1/jobs:suggest", { query: { q: "state:" }, signal }).catch(() => ({ items: [] })),
         group ? groups(q, group, signal) : null,
+        who(),
       ]);
       if (columns.includes("curve") && !group) this.sparks.fetch(answer.jobs, signal);
       this.selection.follow(q, answer.total);
@@ -165,8 +167,9 @@ class JobsView extends View {
       return html`<h1 class="visually-hidden">Jobs</h1>${empty({
         title: "No jobs yet",
         text: "A job trains one spiking network. Its curves, log and results appear here.",
-        action: { words: "New job", href: "/new" },
-        command: "ipulse submit examples/digits.yaml --watch",
+        ...(maySubmit()
+          ? { action: { words: "New job", href: "/new" }, command: "ipulse submit examples/digits.yaml --watch" }
+          : {}),
       })}`;
     }
     return html`

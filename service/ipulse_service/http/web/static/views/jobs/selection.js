@@ -7,14 +7,14 @@ export class Selection {
   /** @param {() => void} onChange */
   constructor(onChange) {
     this.onChange = onChange;
-    /** @type {Map<string, {id: string, name: string, state: string}>} */
+    /** @type {Map<string, {id: string, name: string, state: string, allowed: string[]}>} */
     this.jobs = new Map();
     /** @type {{q: string, total: number} | null} all jobs of a search instead of `jobs` */
     this.search = null;
     this.last = ""; // the id that was toggled last, for Shift
     try {
       const { jobs, search } = JSON.parse(sessionStorage.getItem(KEPT) ?? '{"jobs": [], "search": null}');
-      for (const job of jobs) this.jobs.set(job.id, job);
+      for (const job of jobs) this.jobs.set(job.id, { allowed: [], ...job });
       this.search = search;
     } catch {
       /* an older form */
@@ -87,8 +87,8 @@ export class Selection {
     this.changed();
   }
 
-  add({ id, name, state }) {
-    if (this.jobs.size < MOST) this.jobs.set(id, { id, name, state });
+  add({ id, name, state, allowed }) {
+    if (this.jobs.size < MOST) this.jobs.set(id, { id, name, state, allowed });
   }
 
   changed() {

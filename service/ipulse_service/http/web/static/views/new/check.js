@@ -9,11 +9,11 @@ import { api } from "../../lib/api.js";
 /**
  * @param {any} YAML
  * @param {string} text
- * @param {number} priority
+ * @param {{priority: number | null, run_seconds: number | null}} options
  * @param {AbortSignal} signal
  * @returns {Promise<Found>}
  */
-export async function check(YAML, text, priority, signal) {
+export async function check(YAML, text, options, signal) {
   const lines = new YAML.LineCounter();
   const document = YAML.parseDocument(text, { lineCounter: lines, prettyErrors: false, uniqueKeys: true });
   const problem = (from, to, message) => ({
@@ -33,11 +33,7 @@ export async function check(YAML, text, priority, signal) {
   if (value === null || typeof value !== "object")
     return { problems: [problem(0, 1, "A spec is a mapping: it begins with `version: 2`.")], plan: null, value: null };
   try {
-    return {
-      problems: [],
-      plan: await api.post("/v1/jobs:plan", value, { query: { priority: priority || null }, signal }),
-      value,
-    };
+    return { problems: [], plan: await api.post("/v1/jobs:plan", value, { query: options, signal }), value };
   } catch (error) {
     if (error.status !== 422) throw error;
     const problems = error.errors.map(({ pointer = "", detail, code }) =>

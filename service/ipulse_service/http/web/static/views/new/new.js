@@ -2,6 +2,7 @@
 import { html, nothing } from "../../vendor.js";
 import { View } from "../../app/view.js";
 import { navigate, updateQuery } from "../../app/router.js";
+import { projectField, who } from "../../app/session.js";
 import { api } from "../../lib/api.js";
 import { acceptedPackages } from "../../lib/packages.js";
 import { fullId, isKeyUsed, newKey } from "../../lib/ids.js";
@@ -63,6 +64,7 @@ class NewView extends View {
       specSchema(),
       import("../../../vendor/bundles/editor.js"),
       acceptedPackages(signal),
+      who(),
     ]);
     this.packages = packages;
     this.YAML = YAML;
@@ -104,7 +106,7 @@ class NewView extends View {
   async check() {
     const { text } = this;
     this.isChecking = true;
-    const found = await check(this.YAML, text, this.priority, this.signal).catch((error) => ({
+    const found = await check(this.YAML, text, this.options, this.signal).catch((error) => ({
       problems: [],
       plan: null,
       value: null,
@@ -122,8 +124,11 @@ class NewView extends View {
     clearTimeout(this.timer);
   }
 
-  get priority() {
-    return Number(/** @type {HTMLInputElement | null} */ (this.querySelector("[name=priority]"))?.value) || 0;
+  /** What the plan depends on besides the spec. */
+  get options() {
+    const number = (name) =>
+      Number(/** @type {HTMLInputElement | null} */ (this.querySelector(`[name=${name}]`))?.value) || null;
+    return { priority: number("priority"), run_seconds: number("run_seconds") };
   }
 
   async submit(event) {
@@ -230,9 +235,10 @@ class NewView extends View {
             <button type="submit" class="wide ${isSweep ? "" : "primary"}" ?disabled=${this.isSending || (found && !found.value && !this.isChecking)}>Submit</button>
             <button type="button" class="wide ${isSweep ? "primary" : ""}" ?disabled=${this.isSending || !found?.value || this.isChecking} @click=${() => this.sweep()}>Submit as sweep …</button>
             ${parent ? html`<label class="check"><input type="checkbox" name="weights"> Begin with the weights of <bdi>${parent.name || "its parent"}</bdi></label>` : nothing}
+            ${projectField(() => this.check())}
             <details class="more"><summary>Priority, limits and tags</summary>
               <label class="field"><span>Priority, from −100 to 100</span><input name="priority" type="number" min="-100" max="100" placeholder="0" @change=${() => this.check()}></label>
-              ${LIMITS.map(([name, words]) => html`<label class="field"><span>${words}</span><input name=${name} type="number" min="1"></label>`)}
+              ${LIMITS.map(([name, words]) => html`<label class="field"><span>${words}</span><input name=${name} type="number" min="1" @change=${() => this.check()}></label>`)}
               <label class="field"><span>Tags</span><input name="tags" placeholder="baseline wide"></label>
             </details></section>
           ${changes ? changeList(changes, parent) : nothing}

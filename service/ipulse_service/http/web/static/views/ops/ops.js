@@ -1,7 +1,6 @@
 // The custom ops that were pushed: their inputs and outputs, and the jobs that name them.
 import { html, nothing, repeat } from "../../vendor.js";
 import { api } from "../../lib/api.js";
-import { who } from "../../app/session.js";
 import { View } from "../../app/view.js";
 import { bytes, number } from "../../lib/format.js";
 import { quoted } from "../../lib/query.js";
@@ -43,11 +42,7 @@ class OpsView extends View {
   }
 
   async load(route, signal) {
-    const [list, { submit_code: mayDelete }] = await Promise.all([
-      api.get("/v1/ops", { query: { page_token: route.query.get("page") }, signal }),
-      who(),
-    ]);
-    return { ...list, mayDelete };
+    return api.get("/v1/ops", { query: { page_token: route.query.get("page") }, signal });
   }
 
   async remove_(op) {
@@ -65,7 +60,8 @@ class OpsView extends View {
     this.reload();
   }
 
-  view({ ops, next_page_token: next, mayDelete }) {
+  view({ ops, next_page_token: next }) {
+    const mayDelete = ops.some((op) => op.allowed.includes("delete"));
     if (!ops.length) {
       return html`${inputsHead("/ops")}${empty({
         title: "No custom ops yet",
@@ -89,7 +85,7 @@ class OpsView extends View {
           <td class="number" data-label="Size">${bytes(op.size)}</td>
           <td class="number" data-label="Jobs">${op.jobs ? html`<a href="/jobs?q=${query(op)}" aria-label="${number(op.jobs)} jobs with ${op.name}">${number(op.jobs)}</a>` : "0"}</td>
           <td data-label="Pushed by">${op.pushed_by ?? nothing}</td><td data-label="Pushed">${ago(op.created_at)}</td>
-          ${mayDelete ? html`<td class="number"><button type="button" aria-label="Delete ${op.name} ${op.sha256.slice(0, DIGITS)}" @click=${() => this.remove_(op)}>Delete</button></td>` : nothing}</tr>`,
+          ${mayDelete ? html`<td class="number">${op.allowed.includes("delete") ? html`<button type="button" aria-label="Delete ${op.name} ${op.sha256.slice(0, DIGITS)}" @click=${() => this.remove_(op)}>Delete</button>` : nothing}</td>` : nothing}</tr>`,
         )}</tbody></table></div>
       ${next ? html`<nav class="paging" aria-label="Pages of the list"><span></span><a class="button" href="/ops?page=${next}">More</a></nav>` : nothing}`;
   }

@@ -2,7 +2,7 @@
 import { html, nothing, repeat } from "../../vendor.js";
 import { api } from "../../lib/api.js";
 import { View } from "../../app/view.js";
-import { who } from "../../app/session.js";
+import { askAgain, who } from "../../app/session.js";
 import { ago } from "../../parts/ago.js";
 import { badge } from "../../parts/badge.js";
 import { confirmDialog, openDialog } from "../../parts/dialog.js";
@@ -44,7 +44,9 @@ class ProjectsView extends View {
       <div class="buttons end"><button type="button" @click=${() => close()}>Cancel</button><button type="submit" class="primary">Create</button></div></form>`,
       { label: "New project" },
     );
-    if (created) this.reload();
+    if (!created) return;
+    await askAgain();
+    this.reload();
   }
 
   async give(project) {
@@ -103,7 +105,7 @@ class ProjectsView extends View {
   }
 
   one(project) {
-    const manages = project.role === "owner";
+    const manages = project.allowed.includes("manage_members");
     const add = html`<button type="button" class="primary" @click=${() => this.give(project)}>${icon("plus")}Set a role</button>`;
     return html`<p class="crumbs"><a href="/settings/projects">Projects</a></p>
       <div class="head"><h1>${project.name}</h1>${project.is_public ? badge("public", "waiting") : nothing}

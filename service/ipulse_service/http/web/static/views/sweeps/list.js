@@ -1,6 +1,7 @@
 // The sweeps.
 import { html, nothing, repeat } from "../../vendor.js";
 import { api } from "../../lib/api.js";
+import { maySubmit, who } from "../../app/session.js";
 import { View } from "../../app/view.js";
 import { label, metric } from "../../lib/format.js";
 import { ago } from "../../parts/ago.js";
@@ -21,7 +22,9 @@ class SweepsView extends View {
   }
 
   async load(route, signal) {
-    return api.get("/v1/sweeps", { query: { page_token: route.query.get("page") }, signal });
+    const query = { page_token: route.query.get("page") };
+    const [found] = await Promise.all([api.get("/v1/sweeps", { query, signal }), who()]);
+    return found;
   }
 
   view({ sweeps, next_page_token: next }) {
@@ -29,11 +32,15 @@ class SweepsView extends View {
       return html`<h1 class="visually-hidden">Sweeps</h1>${empty({
         title: "No sweeps yet",
         text: "A sweep trains one network with many settings and seeds, and shows which is best. Write a spec, then press “Submit as sweep”.",
-        action: { words: "New sweep", href: "/new?sweep=1" },
-        command: "ipulse sweep run examples/digits.yaml --vary learning_rate=0.01,0.003 --seeds 3",
+        ...(maySubmit()
+          ? {
+              action: { words: "New sweep", href: "/new?sweep=1" },
+              command: "ipulse sweep run examples/digits.yaml --vary learning_rate=0.01,0.003 --seeds 3",
+            }
+          : {}),
       })}`;
     }
-    return html`<div class="head"><h1>Sweeps</h1><div class="buttons"><a class="button" href="/new?sweep=1">${icon("plus")}New sweep</a></div></div>
+    return html`<div class="head"><h1>Sweeps</h1>${maySubmit() ? html`<div class="buttons"><a class="button" href="/new?sweep=1">${icon("plus")}New sweep</a></div>` : nothing}</div>
       <div class="grid-box jobs" tabindex="0" role="region" aria-label="Sweeps"><table class="grid"><caption>Sweeps</caption>
         <thead><tr><th scope="col">Name</th><th scope="col">State</th><th scope="col">Trials</th><th scope="col">Varies</th><th scope="col" class="number">Best</th><th scope="col">Created</th></tr></thead>
         <tbody>${repeat(

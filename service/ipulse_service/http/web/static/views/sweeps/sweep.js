@@ -1,6 +1,7 @@
 // One sweep: its best trial, its course, and how settings and results relate.
 import { html, nothing } from "../../vendor.js";
 import { api } from "../../lib/api.js";
+import { maySubmit, who } from "../../app/session.js";
 import { View } from "../../app/view.js";
 import { duration, isShare, label, metric, number, plain } from "../../lib/format.js";
 import { ago } from "../../parts/ago.js";
@@ -31,7 +32,7 @@ class SweepView extends View {
 
   async load(route, signal) {
     const path = `/v1/sweeps/${encodeURIComponent(route.params.id)}`;
-    const sweep = await api.get(path, { signal });
+    const [sweep] = await Promise.all([api.get(path, { signal }), who()]);
     const trials = [];
     for (let after = 0; after !== null && trials.length < MOST_TRIALS; ) {
       const page = await api.get(`${path}/trials`, { query: { after: after || undefined }, signal });
@@ -82,48 +83,56 @@ class SweepView extends View {
   }
 
   view({ sweep, trials }) {
-    const isOpen = !sweep.finished_at;
+    const mayChange = sweep.allowed.includes("change");
+    const mayGrow = sweep.allowed.includes("grow");
+    const isOpen = !sweep.finished_at && mayChange;
     return html`<div class="head"><h1>${sweep.name || "unnamed"}</h1>${sweepBadge(sweep)}<span class="soft small id">${sweep.id.slice(4, 12)}</span>
         <div class="buttons">
           <a class="button" href="/compare?q=group:${sweep.id}">${icon("compare")}Compare jobs</a>
-          ${sweep.state === "running" ? html`<button type="button" @click=${() => this.act("pause", {}, "The sweep is paused")}>Pause</button>` : nothing}
-          ${sweep.state === "paused" ? html`<button type="button" class="primary" @click=${() => this.act("resume", {}, "The sweep goes on")}>Resume</button>` : nothing}
-          ${menu(
-            icon("more"),
-            [
-              { words: "Extend", act: () => this.extend() },
-              {
-                words: "Retry failed jobs",
-                act: () => this.act("retry", { failed: true }, "The failed jobs run again"),
-                isHidden: !trials.some(
-                  (trial) => trial.state === "failed" || trial.jobs.some((job) => job.state === "failed"),
-                ),
-              },
-              {
-                words: "Repeat deleted jobs",
-                act: () => this.act("retry", { deleted: true }, "The deleted jobs run again"),
-                isHidden: !trials.some((trial) => trial.jobs.some((job) => job.deleted)),
-              },
-              {
-                words: "Stop; running jobs end as planned",
-                act: () => this.stop("keep", "Running jobs end as planned."),
-                isHidden: !isOpen,
-              },
-              {
-                words: "Stop; running jobs finish now",
-                act: () => this.stop("finish", "Running jobs finish now and keep their results."),
-                isHidden: !isOpen,
-              },
-              {
-                words: "Stop; running jobs are cancelled",
-                act: () => this.stop("cancel", "Running jobs are cancelled."),
-                isHidden: !isOpen,
-                isDangerous: true,
-              },
-            ],
-            { name: "More actions", kind: "icon", key: this },
-          )}</div></div>
-      <p class="soft">${plain(sweep.method)} · ${sweep.goal === "maximize" ? "highest" : "lowest"} ${label(sweep.metric)} · ${sweep.parallel} at the same time · ${duration(sweep.device_seconds)} of device time · created ${ago(sweep.created_at)}${sweep.reason ? html` · ${plain(sweep.reason)}` : nothing}</p>
+          ${mayChange && sweep.state === "running" ? html`<button type="button" @click=${() => this.act("pause", {}, "The sweep is paused")}>Pause</button>` : nothing}
+          ${mayChange && sweep.state === "paused" ? html`<button type="button" class="primary" @click=${() => this.act("resume", {}, "The sweep goes on")}>Resume</button>` : nothing}
+          ${
+            mayChange
+              ? menu(
+                  icon("more"),
+                  [
+                    { words: "Extend", act: () => this.extend(), isHidden: !mayGrow },
+                    {
+                      words: "Retry failed jobs",
+                      act: () => this.act("retry", { failed: true }, "The failed jobs run again"),
+                      isHidden:
+                        !mayGrow ||
+                        !trials.some(
+                          (trial) => trial.state === "failed" || trial.jobs.some((job) => job.state === "failed"),
+                        ),
+                    },
+                    {
+                      words: "Repeat deleted jobs",
+                      act: () => this.act("retry", { deleted: true }, "The deleted jobs run again"),
+                      isHidden: !mayGrow || !trials.some((trial) => trial.jobs.some((job) => job.deleted)),
+                    },
+                    {
+                      words: "Stop; running jobs end as planned",
+                      act: () => this.stop("keep", "Running jobs end as planned."),
+                      isHidden: !isOpen,
+                    },
+                    {
+                      words: "Stop; running jobs finish now",
+                      act: () => this.stop("finish", "Running jobs finish now and keep their results."),
+                      isHidden: !isOpen,
+                    },
+                    {
+                      words: "Stop; running jobs are cancelled",
+                      act: () => this.stop("cancel", "Running jobs are cancelled."),
+                      isHidden: !isOpen,
+                      isDangerous: true,
+                    },
+                  ],
+                  { name: "More actions", kind: "icon", key: this },
+                )
+              : nothing
+          }</div></div>
+      <p class="soft">${plain(sweep.method)} · ${sweep.goal === "maximize" ? "highest" : "lowest"} ${label(sweep.metric)} · ${sweep.parallel} at the same time · ${duration(sweep.device_seconds)} of device time · created ${ago(sweep.created_at)} by ${sweep.owner}${sweep.project === "default" ? nothing : html` · project ${sweep.project}`}${sweep.reason ? html` · ${plain(sweep.reason)}` : nothing}</p>
       ${sweep.message ? html`<p class="note">${sweep.message}</p>` : nothing}
       <div class="sweep-head"><div class="card"><h2>${sweep.state === "ended" ? "Best" : "Best so far"}</h2>${this.best(sweep, trials)}</div>
         <div class="card"><h2>Trials</h2>${progress(sweep)}<p class="soft small">${
@@ -141,7 +150,7 @@ class SweepView extends View {
     const trial = trials.find((one) => one.number === sweep.best.number);
     return html`<dl class="figures"><div><dt>${label(sweep.metric)}${trial?.n > 1 ? `, mean of ${trial.n}` : ""}</dt><dd>${metric(sweep.metric, sweep.best.value)}${typeof trial?.interval === "number" ? html` <span class="soft small" title="95 % interval of the mean, by Student's t">± ${metric(sweep.metric, trial.interval)}</span>` : nothing}</dd></div>
       ${Object.entries(sweep.best.parameters).map(([pointer, value]) => html`<div><dt>${nameOf(pointer)}</dt><dd>${metric(pointer, value)}</dd></div>`)}</dl>
-      ${trial?.jobs.length && !trial.jobs[0].deleted ? html`<p class="buttons best-links"><a class="button" href="/jobs/${trial.jobs[0].id}">Open its job</a><a class="button" href="/new?from=${trial.jobs[0].id}">New job from it</a></p>` : nothing}`;
+      ${trial?.jobs.length && !trial.jobs[0].deleted ? html`<p class="buttons best-links"><a class="button" href="/jobs/${trial.jobs[0].id}">Open its job</a>${maySubmit() ? html`<a class="button" href="/new?from=${trial.jobs[0].id}">New job from it</a>` : nothing}</p>` : nothing}`;
   }
 
   importance(sweep, trials) {
