@@ -15,7 +15,9 @@ export const timeText = ({ unit }, value) =>
  *
  * It is not a custom series of ECharts, which keeps an object for each rectangle. With 100,000 events in 4 lanes on
  * 1,200 pixels a zoom in Chromium takes 65 ms here, 0.8 s with a custom series of the same columns (17,560
- * rectangles), and 8 s with a custom series of the events, on one busy machine.
+ * rectangles), and 8 s with a custom series of the events, on one busy machine. Nor is it a series of uPlot, which
+ * fills one path of all columns: 0.3 to 1.2 s, and as long for each move of the pointer, where these rectangles took
+ * 15 ms.
  */
 export class TracePicture {
   /**
