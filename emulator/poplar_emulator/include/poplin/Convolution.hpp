@@ -68,46 +68,28 @@ poplar::Tensor calculateWeightDeltas(poplar::Graph &graph, const poplar::Tensor 
                                      const poplar::DebugContext &debugContext = {},
                                      const poplar::OptionFlags &options = {},
                                      PlanningCache *cache = nullptr);
-/// weights += scale * their gradient
-void convolutionWeightUpdate(poplar::Graph &graph, const poplar::Tensor &zDeltas,
-                             const poplar::Tensor &weights, const poplar::Tensor &activations,
-                             ConvParams params, const poplar::Tensor &scale,
-                             poplar::program::Sequence &prog,
-                             const poplar::DebugContext &debugContext = {},
-                             const poplar::OptionFlags &options = {},
-                             PlanningCache *cache = nullptr);
-void convolutionWeightUpdate(poplar::Graph &graph, const poplar::Tensor &zDeltas,
-                             const poplar::Tensor &weights, const poplar::Tensor &activations,
-                             ConvParams params, float scale, poplar::program::Sequence &prog,
-                             const poplar::DebugContext &debugContext = {},
-                             const poplar::OptionFlags &options = {},
-                             PlanningCache *cache = nullptr);
-/// biases += scale * their gradient
-void convolutionBiasUpdate(poplar::Graph &graph, const poplar::Tensor &zDeltas,
-                           const poplar::Tensor &biases, const poplar::Tensor &scale,
-                           poplar::program::Sequence &prog,
-                           const poplar::DebugContext &debugContext = {},
-                           const poplar::OptionFlags &options = {});
-void convolutionBiasUpdate(poplar::Graph &graph, const poplar::Tensor &zDeltas,
-                           const poplar::Tensor &biases, float scale,
-                           poplar::program::Sequence &prog,
-                           const poplar::DebugContext &debugContext = {},
-                           const poplar::OptionFlags &options = {});
-/// The same, with the options where later SDKs have them.
-inline void convolutionBiasUpdate(poplar::Graph &graph, const poplar::Tensor &zDeltas,
-                                  const poplar::Tensor &biases, const poplar::Tensor &scale,
-                                  const poplar::OptionFlags &options,
-                                  poplar::program::Sequence &prog,
-                                  const poplar::DebugContext &debugContext = {}) {
-  convolutionBiasUpdate(graph, zDeltas, biases, scale, prog, debugContext, options);
-}
-inline void convolutionBiasUpdate(poplar::Graph &graph, const poplar::Tensor &zDeltas,
-                                  const poplar::Tensor &biases, float scale,
-                                  const poplar::OptionFlags &options,
-                                  poplar::program::Sequence &prog,
-                                  const poplar::DebugContext &debugContext = {}) {
-  convolutionBiasUpdate(graph, zDeltas, biases, scale, prog, debugContext, options);
-}
+/// Adds scale * their gradient to the weights, or to the biases.
+#define POPLIN_CONVOLUTION_UPDATE(SCALE)                                                           \
+  void convolutionWeightUpdate(                                                                    \
+      poplar::Graph &graph, const poplar::Tensor &zDeltas, const poplar::Tensor &weights,          \
+      const poplar::Tensor &activations, ConvParams params, SCALE scale,                           \
+      poplar::program::Sequence &prog, const poplar::DebugContext &debugContext = {},              \
+      const poplar::OptionFlags &options = {}, PlanningCache *cache = nullptr);                    \
+  void convolutionBiasUpdate(                                                                      \
+      poplar::Graph &graph, const poplar::Tensor &zDeltas, const poplar::Tensor &biases,           \
+      SCALE scale, poplar::program::Sequence &prog, const poplar::DebugContext &debugContext = {}, \
+      const poplar::OptionFlags &options = {});                                                    \
+  /** With the options where later SDKs have them. */                                              \
+  inline void convolutionBiasUpdate(                                                               \
+      poplar::Graph &graph, const poplar::Tensor &zDeltas, const poplar::Tensor &biases,           \
+      SCALE scale, const poplar::OptionFlags &options, poplar::program::Sequence &prog,            \
+      const poplar::DebugContext &debugContext = {}) {                                             \
+    convolutionBiasUpdate(graph, zDeltas, biases, scale, prog, debugContext, options);             \
+  }
+POPLIN_CONVOLUTION_UPDATE(const poplar::Tensor &)
+POPLIN_CONVOLUTION_UPDATE(float)
+#undef POPLIN_CONVOLUTION_UPDATE
+
 void addBias(poplar::Graph &graph, const poplar::Tensor &in, const poplar::Tensor &biases,
              poplar::program::Sequence &prog, const poplar::DebugContext &debugContext = {},
              const poplar::OptionFlags &options = {});

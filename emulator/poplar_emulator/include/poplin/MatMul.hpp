@@ -30,15 +30,6 @@ void matMulWithOutput(poplar::Graph &graph, const poplar::Tensor &A, const popla
                       poplar::Tensor &out, poplar::program::Sequence &prog,
                       const poplar::DebugContext &debugContext = {},
                       const poplar::OptionFlags &options = {}, PlanningCache *cache = nullptr);
-/// C += k A x B
-void matMulAcc(poplar::Graph &graph, const poplar::Tensor &C, float k, const poplar::Tensor &A,
-               const poplar::Tensor &B, poplar::program::Sequence &prog,
-               const poplar::DebugContext &debugContext = {},
-               const poplar::OptionFlags &options = {}, PlanningCache *cache = nullptr);
-void matMulAcc(poplar::Graph &graph, const poplar::Tensor &C, const poplar::Tensor &k,
-               const poplar::Tensor &A, const poplar::Tensor &B, poplar::program::Sequence &prog,
-               const poplar::DebugContext &debugContext = {},
-               const poplar::OptionFlags &options = {}, PlanningCache *cache = nullptr);
 /// A[g] x B[g] for A [groups, m, k] and B [groups, k, n].
 poplar::Tensor matMulGrouped(poplar::Graph &graph, const poplar::Tensor &A, const poplar::Tensor &B,
                              poplar::program::Sequence &prog, const poplar::Type &outputType,
@@ -50,16 +41,21 @@ void matMulGroupedWithOutput(poplar::Graph &graph, const poplar::Tensor &A, cons
                              const poplar::DebugContext &debugContext = {},
                              const poplar::OptionFlags &options = {},
                              PlanningCache *cache = nullptr);
-void matMulGroupedAcc(poplar::Graph &graph, const poplar::Tensor &C, float k,
-                      const poplar::Tensor &A, const poplar::Tensor &B,
-                      poplar::program::Sequence &prog,
-                      const poplar::DebugContext &debugContext = {},
-                      const poplar::OptionFlags &options = {}, PlanningCache *cache = nullptr);
-void matMulGroupedAcc(poplar::Graph &graph, const poplar::Tensor &C, const poplar::Tensor &k,
-                      const poplar::Tensor &A, const poplar::Tensor &B,
-                      poplar::program::Sequence &prog,
-                      const poplar::DebugContext &debugContext = {},
-                      const poplar::OptionFlags &options = {}, PlanningCache *cache = nullptr);
+/// C += k A x B, and C[g] += k A[g] x B[g].
+#define POPLIN_MATMUL_ACC(SCALE)                                                                   \
+  void matMulAcc(poplar::Graph &graph, const poplar::Tensor &C, SCALE k, const poplar::Tensor &A,  \
+                 const poplar::Tensor &B, poplar::program::Sequence &prog,                         \
+                 const poplar::DebugContext &debugContext = {},                                    \
+                 const poplar::OptionFlags &options = {}, PlanningCache *cache = nullptr);         \
+  void matMulGroupedAcc(poplar::Graph &graph, const poplar::Tensor &C, SCALE k,                    \
+                        const poplar::Tensor &A, const poplar::Tensor &B,                          \
+                        poplar::program::Sequence &prog,                                           \
+                        const poplar::DebugContext &debugContext = {},                             \
+                        const poplar::OptionFlags &options = {}, PlanningCache *cache = nullptr);
+POPLIN_MATMUL_ACC(float)
+POPLIN_MATMUL_ACC(const poplar::Tensor &)
+#undef POPLIN_MATMUL_ACC
+
 poplar::Tensor
 createMatMulOutput(poplar::Graph &graph, const poplar::Type &inputType,
                    const poplar::Type &outputType, const std::vector<std::size_t> &aShape,

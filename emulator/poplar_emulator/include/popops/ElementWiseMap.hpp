@@ -29,68 +29,35 @@ void mapWithOutput(poplar::Graph &graph, const expr::Expr &expr,
                    poplar::program::Sequence &prog, const poplar::DebugContext &debugContext = {},
                    const poplar::OptionFlags &options = {});
 
-inline poplar::Tensor map(poplar::Graph &graph, expr::UnaryOpType op, const poplar::Tensor &A,
-                          poplar::program::Sequence &prog,
-                          const poplar::DebugContext &debugContext = {},
-                          const poplar::OptionFlags &options = {}) {
-  return map(graph, expr::UnaryOp(op, expr::_1), {A}, prog, debugContext, options);
-}
-inline void mapInPlace(poplar::Graph &graph, expr::UnaryOpType op, const poplar::Tensor &A,
-                       poplar::program::Sequence &prog,
-                       const poplar::DebugContext &debugContext = {},
-                       const poplar::OptionFlags &options = {}) {
-  mapInPlace(graph, expr::UnaryOp(op, expr::_1), {A}, prog, debugContext, options);
-}
-inline void mapWithOutput(poplar::Graph &graph, expr::UnaryOpType op, const poplar::Tensor &A,
-                          const poplar::Tensor &out, poplar::program::Sequence &prog,
-                          const poplar::DebugContext &debugContext = {},
-                          const poplar::OptionFlags &options = {}) {
-  mapWithOutput(graph, expr::UnaryOp(op, expr::_1), {A}, out, prog, debugContext, options);
-}
-inline poplar::Tensor map(poplar::Graph &graph, expr::BinaryOpType op, const poplar::Tensor &A,
-                          const poplar::Tensor &B, poplar::program::Sequence &prog,
-                          const poplar::DebugContext &debugContext = {},
-                          const poplar::OptionFlags &options = {}) {
-  return map(graph, expr::BinaryOp(op, expr::_1, expr::_2), {A, B}, prog, debugContext, options);
-}
-inline void mapInPlace(poplar::Graph &graph, expr::BinaryOpType op, const poplar::Tensor &A,
-                       const poplar::Tensor &B, poplar::program::Sequence &prog,
-                       const poplar::DebugContext &debugContext = {},
-                       const poplar::OptionFlags &options = {}) {
-  mapInPlace(graph, expr::BinaryOp(op, expr::_1, expr::_2), {A, B}, prog, debugContext, options);
-}
-inline void mapWithOutput(poplar::Graph &graph, expr::BinaryOpType op, const poplar::Tensor &A,
-                          const poplar::Tensor &B, const poplar::Tensor &out,
-                          poplar::program::Sequence &prog,
-                          const poplar::DebugContext &debugContext = {},
-                          const poplar::OptionFlags &options = {}) {
-  mapWithOutput(graph, expr::BinaryOp(op, expr::_1, expr::_2), {A, B}, out, prog, debugContext,
-                options);
-}
-inline poplar::Tensor map(poplar::Graph &graph, expr::TernaryOpType op, const poplar::Tensor &A,
-                          const poplar::Tensor &B, const poplar::Tensor &C,
-                          poplar::program::Sequence &prog,
-                          const poplar::DebugContext &debugContext = {},
-                          const poplar::OptionFlags &options = {}) {
-  return map(graph, expr::TernaryOp(op, expr::_1, expr::_2, expr::_3), {A, B, C}, prog,
-             debugContext, options);
-}
-inline void mapInPlace(poplar::Graph &graph, expr::TernaryOpType op, const poplar::Tensor &A,
-                       const poplar::Tensor &B, const poplar::Tensor &C,
-                       poplar::program::Sequence &prog,
-                       const poplar::DebugContext &debugContext = {},
-                       const poplar::OptionFlags &options = {}) {
-  mapInPlace(graph, expr::TernaryOp(op, expr::_1, expr::_2, expr::_3), {A, B, C}, prog,
-             debugContext, options);
-}
-inline void mapWithOutput(poplar::Graph &graph, expr::TernaryOpType op, const poplar::Tensor &A,
-                          const poplar::Tensor &B, const poplar::Tensor &C,
-                          const poplar::Tensor &out, poplar::program::Sequence &prog,
-                          const poplar::DebugContext &debugContext = {},
-                          const poplar::OptionFlags &options = {}) {
-  mapWithOutput(graph, expr::TernaryOp(op, expr::_1, expr::_2, expr::_3), {A, B, C}, out, prog,
-                debugContext, options);
-}
+// With operands of the functions below.
+#define POPOPS_TENSORS_1 const poplar::Tensor &A
+#define POPOPS_TENSORS_2 POPOPS_TENSORS_1, const poplar::Tensor &B
+#define POPOPS_TENSORS_3 POPOPS_TENSORS_2, const poplar::Tensor &C
+/// The same for one operation, OP, of the tensors.
+#define POPOPS_MAP(OP, PLACES, TENSORS, ...)                                                       \
+  inline poplar::Tensor map(                                                                       \
+      poplar::Graph &graph, OP##Type op, TENSORS, poplar::program::Sequence &prog,                 \
+      const poplar::DebugContext &debugContext = {}, const poplar::OptionFlags &options = {}) {    \
+    return map(graph, OP PLACES, {__VA_ARGS__}, prog, debugContext, options);                      \
+  }                                                                                                \
+  inline void mapInPlace(                                                                          \
+      poplar::Graph &graph, OP##Type op, TENSORS, poplar::program::Sequence &prog,                 \
+      const poplar::DebugContext &debugContext = {}, const poplar::OptionFlags &options = {}) {    \
+    mapInPlace(graph, OP PLACES, {__VA_ARGS__}, prog, debugContext, options);                      \
+  }                                                                                                \
+  inline void mapWithOutput(poplar::Graph &graph, OP##Type op, TENSORS, const poplar::Tensor &out, \
+                            poplar::program::Sequence &prog,                                       \
+                            const poplar::DebugContext &debugContext = {},                         \
+                            const poplar::OptionFlags &options = {}) {                             \
+    mapWithOutput(graph, OP PLACES, {__VA_ARGS__}, out, prog, debugContext, options);              \
+  }
+POPOPS_MAP(expr::UnaryOp, (op, expr::_1), POPOPS_TENSORS_1, A)
+POPOPS_MAP(expr::BinaryOp, (op, expr::_1, expr::_2), POPOPS_TENSORS_2, A, B)
+POPOPS_MAP(expr::TernaryOp, (op, expr::_1, expr::_2, expr::_3), POPOPS_TENSORS_3, A, B, C)
+#undef POPOPS_MAP
+#undef POPOPS_TENSORS_1
+#undef POPOPS_TENSORS_2
+#undef POPOPS_TENSORS_3
 
 namespace operand_detail {
 

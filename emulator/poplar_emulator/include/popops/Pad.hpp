@@ -18,40 +18,20 @@ enum class Type { CONSTANT, EDGE, REFLECT };
 enum class MappingMethod { NONE, ZERO, EDGE };
 } // namespace padding
 
-// t with a border: a view of t and of a constant, or of `val`, a tensor with one element.
-poplar::Tensor pad(poplar::Graph &graph, const poplar::Tensor &t,
-                   const std::vector<std::ptrdiff_t> &paddingLower,
-                   const std::vector<std::ptrdiff_t> &paddingUpper, float val = 0,
-                   padding::MappingMethod mappingMethod = padding::MappingMethod::ZERO);
-poplar::Tensor pad(poplar::Graph &graph, const poplar::Tensor &t,
-                   const std::vector<std::ptrdiff_t> &paddingLower,
-                   const std::vector<std::ptrdiff_t> &paddingUpper, int val,
-                   padding::MappingMethod mappingMethod = padding::MappingMethod::ZERO);
-poplar::Tensor pad(poplar::Graph &graph, const poplar::Tensor &t,
-                   const std::vector<std::ptrdiff_t> &paddingLower,
-                   const std::vector<std::ptrdiff_t> &paddingUpper, const poplar::Tensor &val,
-                   padding::MappingMethod mappingMethod = padding::MappingMethod::ZERO);
-inline poplar::Tensor pad(poplar::Graph &graph, const poplar::Tensor &t,
-                          const std::vector<std::ptrdiff_t> &paddingLower,
-                          const std::vector<std::ptrdiff_t> &paddingUpper, double val,
-                          padding::MappingMethod mappingMethod = padding::MappingMethod::ZERO) {
-  return pad(graph, t, paddingLower, paddingUpper, static_cast<float>(val), mappingMethod);
-}
-poplar::Tensor pad(poplar::Graph &graph, const poplar::Tensor &t, std::ptrdiff_t paddingLower,
-                   std::ptrdiff_t paddingUpper, unsigned dim, float val = 0,
-                   padding::MappingMethod mappingMethod = padding::MappingMethod::ZERO);
-poplar::Tensor pad(poplar::Graph &graph, const poplar::Tensor &t, std::ptrdiff_t paddingLower,
-                   std::ptrdiff_t paddingUpper, unsigned dim, int val,
-                   padding::MappingMethod mappingMethod = padding::MappingMethod::ZERO);
-poplar::Tensor pad(poplar::Graph &graph, const poplar::Tensor &t, std::ptrdiff_t paddingLower,
-                   std::ptrdiff_t paddingUpper, unsigned dim, const poplar::Tensor &val,
-                   padding::MappingMethod mappingMethod = padding::MappingMethod::ZERO);
-inline poplar::Tensor pad(poplar::Graph &graph, const poplar::Tensor &t,
-                          std::ptrdiff_t paddingLower, std::ptrdiff_t paddingUpper, unsigned dim,
-                          double val,
-                          padding::MappingMethod mappingMethod = padding::MappingMethod::ZERO) {
-  return pad(graph, t, paddingLower, paddingUpper, dim, static_cast<float>(val), mappingMethod);
-}
+/// t with a border: a view of t and of a constant, or of `val`, a tensor with one element.
+#define POPOPS_PAD(VALUE)                                                                          \
+  poplar::Tensor pad(poplar::Graph &graph, const poplar::Tensor &t,                                \
+                     const std::vector<std::ptrdiff_t> &paddingLower,                              \
+                     const std::vector<std::ptrdiff_t> &paddingUpper, VALUE,                       \
+                     padding::MappingMethod mappingMethod = padding::MappingMethod::ZERO);         \
+  poplar::Tensor pad(poplar::Graph &graph, const poplar::Tensor &t, std::ptrdiff_t paddingLower,   \
+                     std::ptrdiff_t paddingUpper, unsigned dim, VALUE,                             \
+                     padding::MappingMethod mappingMethod = padding::MappingMethod::ZERO);
+POPOPS_PAD(float val = 0)
+POPOPS_PAD(double val)
+POPOPS_PAD(int val)
+POPOPS_PAD(const poplar::Tensor &val)
+#undef POPOPS_PAD
 
 // t padded with its own elements: a view of t.
 poplar::Tensor pad(const poplar::Tensor &t, const std::vector<std::ptrdiff_t> &paddingLower,

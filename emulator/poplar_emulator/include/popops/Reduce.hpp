@@ -25,36 +25,23 @@ struct ReduceParams {
   poplar::Tensor scale;
 };
 
-poplar::Tensor reduce(poplar::Graph &graph, const poplar::Tensor &in, const poplar::Type &outType,
-                      const std::vector<std::size_t> &dims, ReduceParams params,
-                      poplar::program::Sequence &prog,
-                      const poplar::DebugContext &debugContext = {},
-                      const poplar::OptionFlags &options = {});
-poplar::Tensor reduce(poplar::Graph &graph, const poplar::Tensor &in,
-                      const std::vector<std::size_t> &dims, ReduceParams params,
-                      poplar::program::Sequence &prog,
-                      const poplar::DebugContext &debugContext = {},
-                      const poplar::OptionFlags &options = {});
-poplar::Tensor reduce(poplar::Graph &graph, const poplar::Tensor &in, const poplar::Type &outType,
-                      const std::vector<std::size_t> &dims, ReduceParams params,
-                      std::vector<poplar::ComputeSet> &css,
-                      const poplar::DebugContext &debugContext = {},
-                      const poplar::OptionFlags &options = {});
-poplar::Tensor reduce(poplar::Graph &graph, const poplar::Tensor &in,
-                      const std::vector<std::size_t> &dims, ReduceParams params,
-                      std::vector<poplar::ComputeSet> &css,
-                      const poplar::DebugContext &debugContext = {},
-                      const poplar::OptionFlags &options = {});
-void reduceWithOutput(poplar::Graph &graph, const poplar::Tensor &in, const poplar::Tensor &out,
-                      const std::vector<std::size_t> &dims, ReduceParams params,
-                      poplar::program::Sequence &prog,
-                      const poplar::DebugContext &debugContext = {},
-                      const poplar::OptionFlags &options = {});
-void reduceWithOutput(poplar::Graph &graph, const poplar::Tensor &in, const poplar::Tensor &out,
-                      const std::vector<std::size_t> &dims, ReduceParams params,
-                      std::vector<poplar::ComputeSet> &css,
-                      const poplar::DebugContext &debugContext = {},
-                      const poplar::OptionFlags &options = {});
+/// Into a program, or into compute sets, of which more are added where needed.
+#define POPOPS_REDUCE(DESTINATION)                                                                 \
+  poplar::Tensor reduce(                                                                           \
+      poplar::Graph &graph, const poplar::Tensor &in, const poplar::Type &outType,                 \
+      const std::vector<std::size_t> &dims, ReduceParams params, DESTINATION,                      \
+      const poplar::DebugContext &debugContext = {}, const poplar::OptionFlags &options = {});     \
+  poplar::Tensor reduce(poplar::Graph &graph, const poplar::Tensor &in,                            \
+                        const std::vector<std::size_t> &dims, ReduceParams params, DESTINATION,    \
+                        const poplar::DebugContext &debugContext = {},                             \
+                        const poplar::OptionFlags &options = {});                                  \
+  void reduceWithOutput(poplar::Graph &graph, const poplar::Tensor &in, const poplar::Tensor &out, \
+                        const std::vector<std::size_t> &dims, ReduceParams params, DESTINATION,    \
+                        const poplar::DebugContext &debugContext = {},                             \
+                        const poplar::OptionFlags &options = {});
+POPOPS_REDUCE(poplar::program::Sequence &prog)
+POPOPS_REDUCE(std::vector<poplar::ComputeSet> &css)
+#undef POPOPS_REDUCE
 
 /// One of the reductions of reduceMany.
 struct SingleReduceOp {

@@ -88,32 +88,24 @@ bool isMapped(padding::MappingMethod method) { return method != padding::Mapping
 
 } // namespace
 
-Tensor pad(Graph &graph, const Tensor &t, std::ptrdiff_t paddingLower, std::ptrdiff_t paddingUpper,
-           unsigned dim, float val, padding::MappingMethod mappingMethod) {
-  return padded(t, paddingLower, paddingUpper, dim,
-                constantBorder(graph, t, val, isMapped(mappingMethod)));
-}
-Tensor pad(Graph &graph, const Tensor &t, std::ptrdiff_t paddingLower, std::ptrdiff_t paddingUpper,
-           unsigned dim, int val, padding::MappingMethod mappingMethod) {
-  return padded(t, paddingLower, paddingUpper, dim,
-                constantBorder(graph, t, val, isMapped(mappingMethod)));
-}
+#define POPOPS_PAD(VALUE, BORDER)                                                                  \
+  Tensor pad(Graph &graph, const Tensor &t, std::ptrdiff_t paddingLower,                           \
+             std::ptrdiff_t paddingUpper, unsigned dim, VALUE val,                                 \
+             padding::MappingMethod mappingMethod) {                                               \
+    return padded(t, paddingLower, paddingUpper, dim, BORDER);                                     \
+  }                                                                                                \
+  Tensor pad(Graph &graph, const Tensor &t, const std::vector<std::ptrdiff_t> &paddingLower,       \
+             const std::vector<std::ptrdiff_t> &paddingUpper, VALUE val,                           \
+             padding::MappingMethod mappingMethod) {                                               \
+    return padded(t, paddingLower, paddingUpper, BORDER);                                          \
+  }
+POPOPS_PAD(float, constantBorder(graph, t, val, isMapped(mappingMethod)))
+POPOPS_PAD(double, constantBorder(graph, t, static_cast<float>(val), isMapped(mappingMethod)))
+POPOPS_PAD(int, constantBorder(graph, t, val, isMapped(mappingMethod)))
+#undef POPOPS_PAD
 Tensor pad(Graph &, const Tensor &t, std::ptrdiff_t paddingLower, std::ptrdiff_t paddingUpper,
            unsigned dim, const Tensor &val, padding::MappingMethod) {
   return padded(t, paddingLower, paddingUpper, dim, repeatedBorder(t, val));
-}
-
-Tensor pad(Graph &graph, const Tensor &t, const std::vector<std::ptrdiff_t> &paddingLower,
-           const std::vector<std::ptrdiff_t> &paddingUpper, float val,
-           padding::MappingMethod mappingMethod) {
-  return padded(t, paddingLower, paddingUpper,
-                constantBorder(graph, t, val, isMapped(mappingMethod)));
-}
-Tensor pad(Graph &graph, const Tensor &t, const std::vector<std::ptrdiff_t> &paddingLower,
-           const std::vector<std::ptrdiff_t> &paddingUpper, int val,
-           padding::MappingMethod mappingMethod) {
-  return padded(t, paddingLower, paddingUpper,
-                constantBorder(graph, t, val, isMapped(mappingMethod)));
 }
 Tensor pad(Graph &, const Tensor &t, const std::vector<std::ptrdiff_t> &paddingLower,
            const std::vector<std::ptrdiff_t> &paddingUpper, const Tensor &val,
