@@ -85,6 +85,9 @@ containers: dev ## Build the images without a Docker engine and put examples thr
 vendor: ## Bundle the page's libraries from their lock file, with npm.
 	@scripts/vendor $(ARGS)
 
+# Not one uv.lock: it has the addresses of PyPI's files, where these locks install from any index with the same hashes;
+# overrides hold for all of it, where TensorFlow is replaced in dev alone; and it must resolve what simulators-apart
+# installs without dependencies, among which NIR's versions contradict each other. Python 3.8 would stay apart anyway.
 # TensorFlow holds h5py back. The service has none, and reads files of users: it takes the newest, and
 # with it the newest HDF5.
 # PyTorch's build for CPUs is on no index: TORCH_WHEELS names the folder that has it.
