@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any, Dict, Iterator, Tuple
 
@@ -17,6 +18,8 @@ from tests.worker.runner.attempts import FinishedAttempt, attempt
 from tests.worker.runner.emulated import ipu_spec
 
 TILES = 8
+RATE = "firing_rate/"
+SHOWN = ("layers[0]", "layers[1]", "readout")  # the layers in the report
 
 
 @pytest.fixture(scope="module")
@@ -156,6 +159,10 @@ def test_one_program_has_loss_and_update(trained: Dict[str, FinishedAttempt]) ->
     assert "Loss and optimizer are steps of its program." in report
 
 
+def test_layers_are_the_same_everywhere(trained: Dict[str, FinishedAttempt]) -> None:
+    check_layers(trained["emulator"])
+
+
 def test_the_report_shows_how_layers_are_laid_over_tiles(
     trained: Dict[str, FinishedAttempt],
 ) -> None:
@@ -201,6 +208,40 @@ def test_ipus_may_share_every_layers_neurons(
     assert compilation["target"]["numIPUs"] == 2
     assert compilation["kernel"]["split"] == "neurons"
     assert "/merge" in (result.directory / "report.html").read_text(encoding="utf-8")
+    check_layers(result)
+
+
+def check_layers(result: FinishedAttempt) -> None:
+    """Compare the layers of report, profile, steps, tiles and metrics: 12 and 8 neurons, 2 classes.
+
+    Keys and names of steps have numbers from 1; what people read has names.
+    """
+    written = (result.directory / "metrics.jsonl").read_text().splitlines()
+    keys = {key for line in written for key in json.loads(line)}
+    assert {key[len(RATE) :] for key in keys if key.startswith(RATE)} == {"1", "2"}
+    activity = json.loads((result.directory / "profile.json").read_text())["activity"]["layers"]
+    assert [(one["layer"], one["name"], one["neurons"]) for one in activity] == [
+        (1, "layers[0]", 12),
+        (2, "layers[1]", 8),
+    ]
+    document = poplar_profile(result)
+    assert [one["neurons"] for one in document["compilation"]["tileMapping"]["layers"]] == [
+        12,
+        8,
+        2,
+    ]
+    steps = TileProfile(document, layers=3).steps
+    scopes = [step.name for step in steps] + [scope for step in steps for scope in step.by_scope]
+    named = {found for scope in scopes for found in re.findall(r"\blayer\d+\b|\breadout\b", scope)}
+    assert named == {"layer1", "layer2", "readout"}
+    report = (result.directory / "report.html").read_text(encoding="utf-8")
+    rows = [
+        re.findall(r"<td[^>]*>([^<]*)</td>", row)
+        for row in re.findall(r"<tr[^>]*>(.*?)</tr>", report, re.DOTALL)
+    ]
+    shown = {row[0]: row for row in rows if len(row) == 7 and row[0] in SHOWN}  # on tiles
+    assert {name: shown[name][3] for name in SHOWN} == dict(zip(SHOWN, ("12", "8", "2")))
+    assert not {"layer 0", "layer 1", "layers[2]"} & {row[0] for row in rows if row}
 
 
 def test_a_gate_fails_the_job_after_its_results_are_written(tmp_path: Path) -> None:
@@ -258,3 +299,4 @@ def test_with_a_delay_layers_share_steps_by_their_work(tmp_path: Path) -> None:
     assert "backward/all_layers/adjoint" in report
     assert "layer0" not in report
     assert "layer0" not in json.dumps(document)
+    check_layers(result)

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import re
 from types import SimpleNamespace
-from typing import Any, Dict, Optional
+from typing import Any, Dict, Optional, Sequence
 
 import pytest
 
@@ -15,10 +15,12 @@ from .tile_documents import document
 pytestmark = pytest.mark.old_python
 
 
-def values(profile: Optional[Dict[str, Any]], training: str = "host") -> Optional[Dict[str, Any]]:
+def values(
+    profile: Optional[Dict[str, Any]], training: str = "host", layers: Sequence[Any] = (None,)
+) -> Optional[Dict[str, Any]]:
     """Return the values of the section for a network with one hidden layer."""
     spec = SimpleNamespace(
-        network=SimpleNamespace(layers=[None]), device=SimpleNamespace(training=training)
+        network=SimpleNamespace(layers=layers), device=SimpleNamespace(training=training)
     )
     results: Any = SimpleNamespace(poplar_profile=profile, spec=spec)
     return on_tiles(results)
@@ -73,6 +75,14 @@ def test_layers_of_steps_count_from_one() -> None:
     assert "arrange" in cells
 
 
+def test_layers_have_their_names() -> None:
+    layer = SimpleNamespace(name="features")
+    text = render("sections/tiles.html", tiles=values(document(), layers=[layer]))
+    cells = Page(text).text["td"]
+    assert "features" in cells
+    assert "layer 1" not in cells
+
+
 def test_every_caption_contains_emulated() -> None:
     captions = re.findall(r"<figcaption>(.*?)</figcaption>", section(document()))
     assert len(captions) == 9
@@ -124,8 +134,8 @@ def test_shows_layers_on_tiles_and_who_waits() -> None:
     assert "Load balance 87.5 %" in text
     assert "The busiest tile computes 4.00 times as long as the mean tile." in text
     cells = Page(text).text["td"]
-    at = cells.index("layer 1", cells.index("readout") - 8)
-    assert cells[at : at + 7] == ["layer 1", "0", "3", "12", "4", "512 B", "100.0 %"]
+    at = cells.index("layers[0]", cells.index("readout") - 8)
+    assert cells[at : at + 7] == ["layers[0]", "0", "3", "12", "4", "512 B", "100.0 %"]
     # The first tile computes 4,900 of 6,020 cycles, which the last one waits for.
     assert cells.count(f"{100 * 4900 / 6020:.1f} %") >= 2
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, Optional
+from typing import Any, Dict, List, Mapping, Optional, Sequence
 
 from ipulse_core.pva.band import band_of
 from ipulse_worker.runner.profile.tile_profile import TileProfile
@@ -15,8 +15,9 @@ from ipulse_worker.runner.report.tables import ReportTable
 MOST_STEPS = 12  # of the table
 
 
-def cycles_spent(profile: TileProfile) -> Dict[str, Any]:
-    """Return the values of sections/cycles.html."""
+def cycles_spent(profile: TileProfile, names: Sequence[str]) -> Dict[str, Any]:
+    """Return the values of sections/cycles.html; names: those of the hidden layers."""
+    shown = {f"layer {number}": name for number, name in enumerate(names, start=1)}
     total, by_tile = profile.total, profile.compute_by_tile
     step = _by_name(profile.steps)[0]
     layer = max(profile.layers, key=lambda layer: layer.total)
@@ -31,30 +32,35 @@ def cycles_spent(profile: TileProfile) -> Dict[str, Any]:
             "name": step.name,
             "share": step.cycles.total / total.total,
         },
-        "top_layer": {"name": layer.name, "share": layer.total / total.total},
+        "top_layer": {
+            "name": shown.get(layer.name, layer.name),
+            "share": layer.total / total.total,
+        },
         "balance": profile.balance,
         "mean_of_busiest": by_tile.mean() / by_tile.max() if by_tile.any() else None,
         "bar": charts.stacked_bar(
             [(kind, f"f{COLOURS[kind]}", getattr(total, kind)) for kind in KINDS],
             "Share of compute, exchange, sync and host in all cycles",
         ),
-        "layer_table": _layer_table(profile),
+        "layer_table": _layer_table(profile, shown),
         "step_table": _step_table(profile),
         "host_table": _host_table(profile),
         "runs": [_run(profile, run) for run in profile.runs],
     }
 
 
-def _layer_table(profile: TileProfile) -> ReportTable:
-    total = profile.total
-    rows = [_layer_row(profile, layer, total.total) for layer in profile.layers]
+def _layer_table(profile: TileProfile, shown: Mapping[str, str]) -> ReportTable:
+    total = profile.total.total
+    rows = [
+        [shown.get(layer.name, layer.name), *_layer_row(profile, layer, total)]
+        for layer in profile.layers
+    ]
     return ReportTable(["layer", "forward", "backward", *KINDS, "time", "share"], rows)
 
 
 def _layer_row(profile: TileProfile, layer: Layer, total: float) -> List[str]:
     both = layer.forward.plus(layer.backward)
     return [
-        layer.name,
         count(layer.forward.total),
         count(layer.backward.total),
         *(count(getattr(both, kind)) for kind in KINDS),

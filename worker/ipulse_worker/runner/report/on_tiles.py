@@ -6,6 +6,7 @@ from typing import Any, Dict, List, Optional, Tuple, Union
 
 import numpy as np
 
+from ipulse_core.registry.layer_paths import layer_name
 from ipulse_core.spec.kind_fields import field_of
 from ipulse_worker.runner.profile.tile_profile import TileProfile
 from ipulse_worker.runner.report.cycles_spent import cycles_spent
@@ -38,7 +39,11 @@ def on_tiles(results: Results) -> Optional[Dict[str, Any]]:
     """Return the values of sections/tiles.html; None without a Poplar program."""
     if results.poplar_profile is None:
         return None
-    profile = TileProfile(results.poplar_profile, layers=1 + len(results.spec.network.layers))
+    layers = results.spec.network.layers
+    profile = TileProfile(results.poplar_profile, layers=1 + len(layers))
+    names = [
+        layer_name(at, len(layers), getattr(one, "name", None)) for at, one in enumerate(layers)
+    ]
     return {
         "is_emulated": profile.is_emulated,
         "trains_on_host": field_of(results.spec.device, "training") == "host",
@@ -46,10 +51,10 @@ def on_tiles(results: Results) -> Optional[Dict[str, Any]]:
         "drawn_ipus": MOST_MAPS,
         "tiles_per_ipu": profile.tiles_per_ipu,
         "clock_hz": profile.clock_hz,
-        "cycles": cycles_spent(profile) if profile.has_run else None,
+        "cycles": cycles_spent(profile, names) if profile.has_run else None,
         **_memory(profile),
         **_compute(profile),
-        "balance": tile_balance(profile),
+        "balance": tile_balance(profile, names),
     }
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, Mapping, Optional
+from typing import Any, Dict, List, Mapping, Optional, Sequence
 
 import numpy as np
 
@@ -12,26 +12,28 @@ from ipulse_worker.runner.report.quantities import count, percent, size
 from ipulse_worker.runner.report.tables import ReportTable
 
 
-def tile_balance(profile: TileProfile) -> Dict[str, Any]:
-    """Return the values of sections/tile_balance.html, each None where it is not known."""
+def tile_balance(profile: TileProfile, names: Sequence[str]) -> Dict[str, Any]:
+    """Return the values of sections/tile_balance.html, each None where it is not known.
+
+    names: those of the hidden layers.
+    """
     mapping = profile.tile_mapping
     return {
         "mapping": mapping,
-        "mapping_table": None if mapping is None else _mapping_table(mapping),
+        "mapping_table": None if mapping is None else _mapping_table(mapping, names),
         **_waiting(profile),
     }
 
 
-def _mapping_table(mapping: Mapping[str, Any]) -> ReportTable:
+def _mapping_table(mapping: Mapping[str, Any], names: Sequence[str]) -> ReportTable:
     layers = mapping["layers"]
     most = max(layer["work"] for layer in layers)
     each = mapping.get("weight_bytes", 4)  # older profiles lack it
     rows: List[List[Any]] = []
-    for number, layer in enumerate(layers, start=1):
-        is_readout = number > 1 and number == len(layers)
+    for name, layer in zip([*names, READOUT], layers):
         rows.append(
             [
-                READOUT if is_readout else f"layer {number}",
+                name,
                 ", ".join(str(ipu) for ipu in layer["ipus"]),
                 count(layer["tiles"]),
                 count(layer["neurons"]),
