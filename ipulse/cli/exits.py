@@ -51,6 +51,7 @@ MEANINGS: dict[Exit, str] = {
     Exit.READER_GONE: "the reader of the output closed it",
 }
 
+_PLACE_IN_LIST = re.compile(r"/\d+$")  # an option that is given several times, or has a list
 _PARAMETER = re.compile(r"\bstart_mode=(\w+)")
 
 # The first class that matches an error decides.
@@ -125,10 +126,13 @@ def _report(error: Exception, command: Callable[..., int], as_json: bool) -> Exi
 
 def _placed(problem: Problem, command: Callable[..., int]) -> str:
     """Return a problem with its place: an option of the command, or a field of the spec."""
-    name = problem.pointer.removeprefix("/query").removeprefix("/")
+    name = problem.pointer.removeprefix("/query/").removeprefix("/")
     if name.isupper():  # an argument, as in the usage of the command
         return as_options(problem.detail)
+    name = _PLACE_IN_LIST.sub("", name)
     options = _option_names(command)
+    if name == "q" and "query" in inspect.signature(command).parameters:
+        options["q"] = options.get("query", "the query")
     text = f"{options[name]}: {problem.detail}" if name in options else str(problem)
     return as_options(text)
 

@@ -14,7 +14,7 @@ from ipulse_core.errors import InvalidInput, Problem
 # Changes of many jobs, by their names in the HTTP interface.
 BatchVerb = Literal["cancel", "delete", "finish", "pause", "resume", "retry"]
 
-_LISTED = 100  # known names in a message
+_LISTED = 20  # known names in a message
 
 
 @dataclass(frozen=True)
@@ -39,18 +39,21 @@ class JobSearch:
 
 
 def unknown_names(kind: str, unknown: Sequence[str], known: Sequence[str]) -> InvalidInput:
-    """Return the error about names that no job has, with similar and with known names.
+    """Return the error about names that no job has, with similar or with known names.
 
-    `kind` says what they are, such as "field, setting or metric".
+    `kind` says what they are, such as "field, setting or metric". Known names are listed where no
+    similar one is.
     """
-    listed = ", ".join(known[:_LISTED]) + (", ..." if len(known) > _LISTED else "")
     problems = []
+    is_known = True  # what was meant
     for name in unknown:
         near = difflib.get_close_matches(name, known, n=3, cutoff=0.7)
         hint = f"; did you mean {' or '.join(near)}?" if near else ""
+        is_known = is_known and bool(near)
         detail = f"no job has a {kind} `{name}`{hint}"
         problems.append(Problem("/NAMES", "unknown_name", detail))
-    return InvalidInput(problems, f"unknown names; known are: {listed}")
+    listed = ", ".join(known[:_LISTED]) + (", ..." if len(known) > _LISTED else "")
+    return InvalidInput(problems, "unknown names" + ("" if is_known else f"; known are: {listed}"))
 
 
 @dataclass(frozen=True)

@@ -124,6 +124,31 @@ class TestErrors:
         assert usage.json["error"]["code"] == "usage"
         assert usage.err.startswith("ipulse: No such option: --colour")
 
+    @pytest.mark.parametrize(
+        ("words", "place"),
+        [
+            ("list state:foo", "the query: "),
+            ("compare --query state:foo", "--query: "),
+            ("compare latest --metrics accurasy", "--metrics: "),
+            ("cancel --query state:foo", "--query: "),
+        ],
+    )
+    def test_a_problem_has_the_place_in_the_command(
+        self, run: Run, client: Connection, words: str, place: str
+    ) -> None:
+        client.submit(SPEC)
+        ran = run(*words.split())
+        assert ran.code == 2
+        assert f"\n  {place}" in ran.err
+
+    def test_an_unknown_column_has_a_short_message(self, run: Run, client: Connection) -> None:
+        client.submit(SPEC)
+        ran = run("list", "--columns", "lerning_rate")
+        assert ran.code == 2
+        assert len(ran.err) < 200
+        assert "learning_rate" in ran.err
+        assert "known are: state" in run("list", "--columns", "qqqq").err, "no name is like it"
+
     def test_shapes_that_only_the_data_have_are_unknown(self, offline: Run) -> None:
         spec = "{version: 1, data: {kind: npz, dataset: mine}, network: {layers: [{neurons: 8}]}}"
         ran = offline("validate", "-", stdin=spec)

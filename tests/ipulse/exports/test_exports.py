@@ -120,7 +120,7 @@ def test_hints_are_left_out_on_demand(
     printed = capsys.readouterr()
     assert (printed.err, printed.out.count("\n")) == ("", 1)
     assert export("csv", "-q", "epochs>", command=["-q", "export"]) == 2
-    assert "/query/q" in capsys.readouterr().err  # errors stay, with their places
+    assert "--query: " in capsys.readouterr().err  # errors stay, with their places
 
 
 @pytest.mark.verify
