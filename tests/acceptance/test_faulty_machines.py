@@ -58,7 +58,7 @@ def test_a_fault_moves_the_jobs_until_it_is_gone(
         with stack.more_agent("faulty", variables) as agent:
             assert agent.process is not None
             pid = agent.process.pid
-            faulty = names(client)["faulty"]
+            faulty = str(eventually(lambda: names(client).get("faulty")))
 
             def shown() -> str | None:
                 [found] = [each for each in client.agents() if each.name == faulty]
