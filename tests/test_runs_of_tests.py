@@ -134,9 +134,15 @@ class TestTest:
         assert len(named) >= failures  # whoever reads the output sees them
         assert ("every part passed" in done.stdout) == (status == 0)
 
-    def test_verify_runs_no_test_twice(self, checkout: Checkout) -> None:
-        (checkout.folder / "FAILS").write_text("2")
-        assert checkout.run("scripts/test", "--verify").returncode == 1
+    @pytest.mark.parametrize(("fails_alone", "status"), [(False, 0), (True, 1)])
+    def test_so_do_those_of_verify_and_the_ledger_tells_it(
+        self, checkout: Checkout, fails_alone: bool, status: int
+    ) -> None:
+        (checkout.folder / "FAILS").write_text("12")
+        if fails_alone:
+            (checkout.folder / "FAILS_ALONE").touch()
+        assert checkout.run("scripts/test", "--verify").returncode == status
+        assert (checkout.rows()["emulator"] == "0") == (status == 0)
 
 
 class TestRotation:
