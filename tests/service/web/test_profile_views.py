@@ -22,7 +22,8 @@ from .conftest import Page
 
 pytestmark = pytest.mark.browser
 
-# A trace of 4 IPUs with a million events, drawn; returns three colours of its first lane, from the top.
+# A trace of 4 IPUs with a million events, drawn; returns three colours of its first lane, from the
+# top.
 MILLION = """
     const done = arguments[0];
     const main = [...document.scripts].find(({ src }) => src.endsWith("app/main.js")).src;
@@ -46,7 +47,8 @@ MILLION = """
       const canvas = view.querySelector("canvas");
       const scale = canvas.width / canvas.clientWidth;
       const drawn = canvas.getContext("2d").getImageData(canvas.width / 2, 0, 1, 40 * scale).data;
-      const colors = [1, 20, 38].map((y) => [...drawn.slice(4 * y * scale, 4 * y * scale + 4)].join());
+      const pixel = (y) => [...drawn.slice(4 * y * scale, 4 * y * scale + 4)].join();
+      const colors = [1, 20, 38].map(pixel);
       view.show(100 * 62500, 100 * 62510); // ten steps in the middle
       await view.updateComplete;
       view.draw();
