@@ -9,6 +9,7 @@ from ipulse.sweeps import SweepConfig
 from ipulse_core.errors import InvalidSpec
 from ipulse_service.agents.needs import Needs
 from ipulse_service.db.engine import Transaction
+from ipulse_service.jobs.queue import executables
 from ipulse_service.jobs.queue.durations import Expected, expected
 from ipulse_service.jobs.queue.waiting import JobPlan, QueueView
 from ipulse_service.jobs.queue.work import work_of
@@ -26,6 +27,7 @@ class SweepPlan:
     parallel: int  # jobs at the same time, as far as agents can run them
     first: JobPlan  # of the job of the first trial
     of_job: Expected | None  # the mean over the jobs
+    is_cached: bool | None  # the program of the first one, on a machine that can run it
 
     @property
     def rounds(self) -> float:
@@ -47,7 +49,7 @@ def plan(transaction: Transaction, view: QueueView, config: SweepConfig) -> Swee
     step = max(1, count // SAMPLED)
     # Later trials of other methods follow from the results of those before.
     numbers = [1] if config.method == "tpe" else list(range(1, count + 1, step))[:SAMPLED]
-    first = None
+    first, is_cached = None, None
     for number in numbers:
         try:
             specs = proposals.specs_of(
@@ -59,6 +61,7 @@ def plan(transaction: Transaction, view: QueueView, config: SweepConfig) -> Swee
         needs, work = Needs.of_spec(resolved.spec), work_of(resolved.spec)
         if first is None:
             first = view.plan(transaction, needs, config.priority, work)
+            is_cached = executables.is_cached(transaction, resolved.value, needs)
         each = expected(transaction, needs, work)
         is_known = is_known and each is not None
         if each is not None:
@@ -68,7 +71,8 @@ def plan(transaction: Transaction, view: QueueView, config: SweepConfig) -> Swee
         first = view.plan(transaction, Needs.of_spec(resolved.spec), config.priority)
     jobs = count * seeds
     parallel = max(1, min(jobs, config.parallel_count * seeds, first.able or 1))
-    return SweepPlan(count, jobs, parallel, first, _mean(found) if found and is_known else None)
+    of_job = _mean(found) if found and is_known else None
+    return SweepPlan(count, jobs, parallel, first, of_job, is_cached)
 
 
 def _mean(found: list[Expected]) -> Expected:

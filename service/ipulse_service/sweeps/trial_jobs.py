@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sqlalchemy import select
 
-from ipulse_core import strict_json
 from ipulse_core.errors import IllegalTransition, InvalidInput
 from ipulse_core.states import JobState
 from ipulse_service.db.engine import Transaction
@@ -17,6 +15,7 @@ from ipulse_service.jobs import retry, submission
 from ipulse_service.jobs import store as job_store
 from ipulse_service.jobs.dependencies import Dependency
 from ipulse_service.jobs.job_attributes import JobAttributes
+from ipulse_service.jobs.queue.executables import executable_key
 from ipulse_service.jobs.scheduling_options import SchedulingOptions
 from ipulse_service.jobs.submission import ResolvedSpec
 from ipulse_service.quotas import store as quotas
@@ -26,10 +25,6 @@ from ipulse_service.sweeps.rows import SweepRow, TrialJob, TrialRow
 # A job in one of these states has compiled its program.
 _COMPILED = (JobState.RUNNING.value, JobState.REPORTING.value, JobState.SUCCEEDED.value)
 _ENDED_WITHOUT = (JobState.FAILED.value, JobState.CANCELLED.value)
-# Fields that decide when and where a job runs.
-_PLACEMENT = (
-    *("connection_type", "acquire_poll_seconds", "acquire_timeout_seconds", "where", "pool"),
-)
 
 
 def add(
@@ -76,28 +71,6 @@ def _is_retried(transaction: Transaction, sweep: SweepRow, former: TrialJob) -> 
     return True
 
 
-def executable_key(value: dict[str, Any]) -> str | None:
-    """Returns a digest of all of a resolved spec that decides its program, None without one.
-
-    Specs with equal keys compile the same program. Some with different keys do so, too: their jobs
-    are not held. On the emulator the op contains the network alone, and TensorFlow trains it; on
-    an IPU the worker keeps the executables of each training apart.
-    """
-    device = value["device"]
-    if device["kind"] == "cpu" or device["connection_type"] == "NEVER":  # nothing to share
-        return None
-    if device["kind"] == "ipu" and _has_ops(value):
-        return None  # such trainings have caches of their own
-    training = value["training"]
-    parts = {
-        "data": value["data"],
-        "network": {name: part for name, part in value["network"].items() if name != "initial"},
-        "training": training if device["kind"] == "ipu" else training["batch_size"],
-        "device": {name: each for name, each in device.items() if name not in _PLACEMENT},
-    }
-    return hashlib.sha256(strict_json.dumps(parts).encode()).hexdigest()
-
-
 def shared(
     transaction: Transaction, sweep: SweepRow, value: dict[str, Any]
 ) -> tuple[str | None, list[Dependency]]:
@@ -119,7 +92,3 @@ def shared(
         if first is None and state not in _ENDED_WITHOUT:
             first = job_id
     return key, [] if first is None else [Dependency(first, "compiled")]
-
-
-def _has_ops(value: dict[str, Any]) -> bool:
-    return any(layer.get("kind") == "op" for layer in value["network"]["layers"])

@@ -10,7 +10,7 @@ from sqlalchemy import update
 from ipulse.spec import parse_spec, spec_to_json
 from ipulse_service.db import tables
 from ipulse_service.jobs.dependencies import COMPILE_WAIT_MS
-from ipulse_service.sweeps.trial_jobs import executable_key
+from ipulse_service.jobs.queue.executables import executable_key
 from tests.service.agents import Attempt, phase
 from tests.service.conditions import eventually
 from tests.service.running import SPEC, InProcess

@@ -80,6 +80,7 @@ def _is_sweep(read: SpecFile) -> bool:
 def _job_facts(found: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     yield "agents", f"{found['able_agents']} of {found['agents']} can run it"
     yield "takes", expected_text(found.get("expected"))
+    yield from _compiles(found)
 
 
 def _sweep_facts(found: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
@@ -90,7 +91,17 @@ def _sweep_facts(found: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     yield "a job takes", expected_text(found["expected_job"])
     yield "all jobs take", expected_text(found["expected_devices"], with_basis=False)
     seconds = found["expected_seconds"]
+    yield from _compiles(found)
     yield "ends after", "" if seconds is None else f"about {duration(seconds)}, if it runs alone"
+
+
+def _compiles(found: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    is_cached = found.get("executable_cached")
+    if is_cached is not None:
+        yield (
+            "program",
+            "compiled before, on a machine that can run it" if is_cached else "compiled first",
+        )
 
 
 def expected_text(expected: Mapping[str, Any] | None, with_basis: bool = True) -> str:

@@ -130,3 +130,21 @@ def test_plans_a_sweep(alone: InProcess) -> None:
     assert alone.user.get("/v1/sweeps").json()["sweeps"] == []
     wrong = {**sweep, "parameters": {"/training/epochs": {"values": [0]}}}
     assert alone.user.post(path, json=wrong).status_code == 422
+
+
+def test_says_whether_the_program_is_cached(alone: InProcess) -> None:
+    emulated = {**SPEC, "device": {"kind": "emulator"}}
+    announce(alone, "a", "cpu", "emulator", host="one")
+    announce(alone, "b", "emulator", host="two")
+    assert plan(alone)["executable_cached"] is None
+    assert plan(alone, emulated)["executable_cached"] is False
+    alone.submit(emulated)
+    claim(alone, "a", "emulator").complete()
+    assert plan(alone, {**emulated, "seed": 7})["executable_cached"] is True
+    wider = {**emulated, "network": {"layers": [{"neurons": 5}]}}
+    assert plan(alone, wider)["executable_cached"] is False
+    sweep = {"sweep": "s", "spec": emulated, "parameters": {"/seed": {"values": [1, 2]}}}
+    answer = alone.user.post("/v1/sweeps:plan", json=sweep)
+    assert answer.json()["executable_cached"] is True, answer.text
+    announce(alone, "a", "cpu", host="one")  # only another machine has such a device now
+    assert plan(alone, emulated)["executable_cached"] is False

@@ -34,6 +34,7 @@ from ipulse_service.http.schemas.jobs.validated_spec import (
 from ipulse_service.http.schemas.quotas import QuotaInfo
 from ipulse_service.http.state import AppState
 from ipulse_service.jobs import dependencies, leases, store, submission
+from ipulse_service.jobs.queue import executables
 from ipulse_service.jobs.queue.work import work_of
 from ipulse_service.jobs.start import child_names, starting
 from ipulse_service.jobs.start.starting import NothingToStartFrom, StartRequest
@@ -226,10 +227,11 @@ def plan_job(
         plan = state.queue_view.plan(
             transaction, needs, priority, work_of(resolved.spec), run_seconds
         )
+        is_cached = executables.is_cached(transaction, resolved.value, needs)
         access = transaction.access
         limits = quota_store.limits_of(transaction, access.preferred_project, access.name)
         quotas = QuotaInfo.of(quota_store.with_used(transaction, limits))
-    return PlannedJob.from_plan(resolved, needs.data_set, plan, quotas)
+    return PlannedJob.from_plan(resolved, needs.data_set, plan, is_cached, quotas)
 
 
 def _check_rights(caller: Caller, spec: AnySpec) -> None:

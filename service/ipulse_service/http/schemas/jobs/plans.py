@@ -38,6 +38,10 @@ EXPECTED: dict[str, Any] = {
     "basis": "work",
     "jobs": 7,
 }
+ABOUT_CACHED = (
+    "Whether a machine that can run it compiled the same program for one of the latest successful "
+    "jobs, so that it is in the machine's cache unless that was pruned; null: nothing is compiled."
+)
 
 
 class ExpectedDuration(BaseModel):
@@ -86,6 +90,7 @@ class PlannedJob(ValidatedSpec):
         able_agents=2,
         usual_seconds=64.2,
         expected=EXPECTED,
+        executable_cached=None,
         waiting_on=WAITING,
         quotas=[{"project": "vision", "user": "alice", "name": "devices", "limit": 4, "used": 1}],
     )
@@ -106,6 +111,7 @@ class PlannedJob(ValidatedSpec):
         "null without a successful job on this kind and number of devices, and for data whose "
         "size is not known."
     )
+    executable_cached: bool | None = Field(description=ABOUT_CACHED)
     waiting_on: WaitingInfo
     quotas: list[QuotaInfo] = Field(description="Quotas of the project and the caller.")
 
@@ -115,6 +121,7 @@ class PlannedJob(ValidatedSpec):
         resolved: ResolvedSpec,
         data_set: str | None,
         plan: JobPlan,
+        is_cached: bool | None,
         quotas: list[QuotaInfo],
     ) -> Self:
         """Returns the model of a plan."""
@@ -132,6 +139,7 @@ class PlannedJob(ValidatedSpec):
             able_agents=plan.able,
             usual_seconds=None if plan.usual_ms is None else plan.usual_ms / 1000,
             expected=ExpectedDuration.of(plan.expected),
+            executable_cached=is_cached,
             waiting_on=WaitingInfo.from_waiting(plan.waiting),
             quotas=quotas,
         )

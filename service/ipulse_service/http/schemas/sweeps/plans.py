@@ -8,7 +8,12 @@ from pydantic import BaseModel, Field
 
 from ipulse_service.http.schemas.base import example
 from ipulse_service.http.schemas.jobs.job_parts import WaitingInfo
-from ipulse_service.http.schemas.jobs.plans import EXPECTED, WAITING, ExpectedDuration
+from ipulse_service.http.schemas.jobs.plans import (
+    ABOUT_CACHED,
+    EXPECTED,
+    WAITING,
+    ExpectedDuration,
+)
 from ipulse_service.http.schemas.quotas import QuotaInfo
 from ipulse_service.sweeps.planning import SweepPlan
 
@@ -25,6 +30,7 @@ class PlannedSweep(BaseModel):
         expected_job=EXPECTED,
         expected_devices={**EXPECTED, "seconds": 2196.0},
         expected_seconds=549.0,
+        executable_cached=True,
         waiting_on=WAITING,
         quotas=[{"project": "vision", "user": "alice", "name": "devices", "limit": 4, "used": 1}],
     )
@@ -43,6 +49,7 @@ class PlannedSweep(BaseModel):
     expected_seconds: float | None = Field(
         description="From the start of the first job to the end of the last, if nothing else runs."
     )
+    executable_cached: bool | None = Field(description=f"Of the first job. {ABOUT_CACHED}")
     waiting_on: WaitingInfo = Field(description="Of the first job.")
     quotas: list[QuotaInfo] = Field(description="Quotas of the project and the caller.")
 
@@ -58,6 +65,7 @@ class PlannedSweep(BaseModel):
             expected_job=ExpectedDuration.of(of_job),
             expected_devices=ExpectedDuration.of(of_job, plan.jobs),
             expected_seconds=None if of_job is None else plan.rounds * of_job.ms / 1000,
+            executable_cached=plan.is_cached,
             waiting_on=WaitingInfo.from_waiting(plan.first.waiting),
             quotas=quotas,
         )

@@ -71,6 +71,7 @@ function facts(plan) {
     plan.fit ? memory(plan.fit) : nothing,
     plan.spec?.network ? simulators(plan.nir_targets) : nothing,
     startLine(plan.waiting_on),
+    cacheLine(plan.executable_cached),
     line("ring", plan.expected ? expectedText(plan.expected) : usualText(plan.usual_seconds)),
   ];
 }
@@ -83,6 +84,14 @@ export function startLine(wait) {
     "ring",
     html`${position ? `Position ${number(position)} of ${number(of)} in the queue` : "It waits"}${start ? html`, expected start ${ago(start)}` : ""}. ${detail ? html`${said(detail)}.` : nothing}`,
   );
+}
+
+/** Whether the program is compiled. @param {boolean | null} isCached null: there is none */
+export function cacheLine(isCached) {
+  if (isCached === null) return nothing;
+  return isCached
+    ? line("check", "A machine that can run it has compiled its program before.")
+    : line("ring", "Its program is compiled first.");
 }
 
 function usualText(seconds) {

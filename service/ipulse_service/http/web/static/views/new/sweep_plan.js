@@ -2,7 +2,7 @@
 import { html, nothing } from "../../vendor.js";
 import { duration, number } from "../../lib/format.js";
 import { said } from "../../parts/said.js";
-import { line, startLine } from "./plan.js";
+import { cacheLine, line, startLine } from "./plan.js";
 
 const count = (value, noun) => `${number(value)} ${noun}${value === 1 ? "" : "s"}`;
 const QUOTAS = {
@@ -31,6 +31,7 @@ function facts(plan) {
     ),
     line("ring", plan.expected_job ? durationText(plan) : "No estimate of its duration yet."),
     startLine(plan.waiting_on),
+    cacheLine(plan.executable_cached),
     ...plan.quotas.filter(({ name }) => name in QUOTAS).map((quota) => effect(quota, plan)),
   ];
 }
