@@ -28,6 +28,8 @@ def test_what_was_accepted_survives_kills_and_forged_messages() -> None:
     assert report["lost"] == report["run_twice_officially"] == report["broken"] == []
     assert report["old_runner_beside_next"] == []
     assert any(fault["rerun_seconds"] for fault in report["faults"])
+    # Meanwhile nobody saw or changed what they may not.
+    assert {"200", "401", "403", "404"} <= report["statuses"].keys()
     assert report["clock_error_seconds"] > 1.0  # every part has a wrong clock
     assert set(report["memory_mib"]) == {"redis", "service", "agent", "agent-2"}
 
