@@ -16,7 +16,7 @@ INVARIANTS = {
     7: "Jobs start in the order of the queue.",
     8: "A job that goes ahead never delays the one that comes first.",
     9: "A job has all its devices or none.",
-    10: "Nobody starves.",
+    10: "Of jobs with one priority, none starves.",
     11: "Expected starts and the order of real ones agree.",
     12: "Counted device time is that of the attempts.",
     13: "A job is preempted at most three times.",

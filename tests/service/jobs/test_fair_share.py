@@ -148,7 +148,7 @@ def test_a_week_gives_everybody_their_share(
         check_shares(simulate_days(world, 7, agents, shares, minutes), shares)
 
 
-def test_one_who_floods_does_not_keep_others_waiting(world: World) -> None:
+def test_n10_one_who_floods_does_not_keep_others_waiting(world: World) -> None:
     """A job of somebody who has used less starts as soon as an agent is free."""
     agent = KnownAgent("a", ("cpu",))
     world.announce(agent)
