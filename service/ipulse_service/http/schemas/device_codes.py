@@ -7,13 +7,15 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, Field
 
 from ipulse.models import StrictModel, unit
-from ipulse_core.limits import CONTROL
+from ipulse_core.limits import CONTROL, PRINTABLE
 from ipulse_service.http.schemas.base import Timestamp, example
 
 GRANT_TYPE = "urn:ietf:params:oauth:grant-type:device_code"
 _CODE = "ipd_0123456789abcdef_the-secret-is-shown-only-once"
 
-UserCode = Annotated[str, Field(max_length=32, description="As the program shows it.")]
+UserCode = Annotated[
+    str, Field(max_length=32, pattern=PRINTABLE, description="As the program shows it.")
+]
 
 
 class DeviceCodeRequest(StrictModel):

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BaseModel, Field
 
 from ipulse.models import StrictModel
-from ipulse_core.limits import CONTROL
+from ipulse_core.limits import CONTROL, PRINTABLE
 from ipulse_service.db.access import Access, ActionName, ProjectRole, Scope
 from ipulse_service.db.engine import rfc3339
 from ipulse_service.db.people import NAME_FORM, Membership, PrincipalRow, ProjectRow
@@ -18,6 +18,7 @@ Handle = Annotated[
     str, Field(pattern=NAME_FORM, description="Lower case; it never changes.", examples=["alice"])
 ]
 FullName = Annotated[str, Field(pattern=rf"^[^{CONTROL}]{{0,128}}$", description="For people.")]
+Description = Annotated[str, Field(pattern=rf"^[^{CONTROL}]{{0,1000}}$")]
 ABOUT_ROLES = (
     "viewer: read; member: also submit, and change what one owns; developer: also submit code; "
     "maintainer: also change what others own, and service accounts; owner: also members."
@@ -63,7 +64,7 @@ class ProjectRequest(StrictModel):
     model_config = example(name="vision", description="Event cameras", is_public=False)
 
     name: Handle
-    description: str = Field(default="", max_length=1000)
+    description: Description = ""
     is_public: bool = Field(default=False, description="Whether everybody may read it.")
 
 
@@ -72,7 +73,7 @@ class ProjectChange(StrictModel):
 
     model_config = example(description="Event cameras", is_public=True)
 
-    description: str | None = Field(default=None, max_length=1000)
+    description: Description | None = None
     is_public: bool | None = Field(default=None, description="Whether everybody may read it.")
 
 
@@ -169,6 +170,7 @@ class UserChange(StrictModel):
     subject: str | None = Field(
         default=None,
         max_length=255,
+        pattern=PRINTABLE,
         description="Who the person is at the provider with which people sign in; empty: nobody.",
     )
 

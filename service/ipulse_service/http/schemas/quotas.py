@@ -8,6 +8,7 @@ from typing import Annotated, Self
 from pydantic import BaseModel, Field
 
 from ipulse.models import StrictModel
+from ipulse_core.limits import PRINTABLE
 from ipulse_core.quotas import Quota
 from ipulse_service.http.schemas.base import example
 from ipulse_service.quotas.store import Scope
@@ -50,7 +51,9 @@ class QuotaChange(StrictModel):
 
     model_config = example(user="alice", limits={"devices": 2})
 
-    user: str | None = Field(default=None, max_length=64, description="Null: all members together.")
+    user: str | None = Field(
+        default=None, max_length=64, pattern=PRINTABLE, description="Null: all members together."
+    )
     limits: LimitChanges = Field(description=ABOUT_QUOTAS)
 
 

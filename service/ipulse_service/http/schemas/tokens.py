@@ -9,7 +9,7 @@ from pydantic import BaseModel, Field
 
 from ipulse.models import StrictModel, unit
 from ipulse_core.errors import Problem
-from ipulse_core.limits import CONTROL
+from ipulse_core.limits import CONTROL, PRINTABLE
 from ipulse_service.db.engine import rfc3339
 from ipulse_service.db.tokens import IssuedToken
 from ipulse_service.http.schemas.base import Timestamp, example
@@ -56,6 +56,7 @@ class TokenRequest(StrictModel):
     user: str | None = Field(
         default=None,
         max_length=64,
+        pattern=PRINTABLE,
         description="The person or service account that it acts for; by default the caller. "
         "Administrators name others, maintainers the service accounts of their projects.",
     )
@@ -64,7 +65,10 @@ class TokenRequest(StrictModel):
         description="The part of these rights that it carries; by default all but `code`.",
     )
     project: str | None = Field(
-        default=None, max_length=64, description="The only project in which it is valid."
+        default=None,
+        max_length=64,
+        pattern=PRINTABLE,
+        description="The only project in which it is valid.",
     )
     seconds: int = Field(
         ge=1, le=LONGEST_SECONDS, description="Lifetime.", json_schema_extra=unit("s")

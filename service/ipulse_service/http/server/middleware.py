@@ -12,6 +12,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from ipulse_core.errors import Problem
 from ipulse_service.http import log_context as log
 from ipulse_service.http import methods, problems
 from ipulse_service.http.metrics import NO_ROUTE, Metrics
@@ -110,6 +111,11 @@ class ProtocolMiddleware:
             return
         if target := _ABSOLUTE.fullmatch(scope["raw_path"]):
             _use_absolute_form(scope, *target.groups())
+        if place := _place_of_nul(scope):
+            detail = "has the character NUL (%00), which nothing here contains"
+            error = problems.InvalidParameter([Problem(place, "wrong_form", detail)])
+            await problems.response(scope["path"], error)(scope, receive, send)
+            return
         if scope["method"] != "GET" and "range" in headers:
             # Ranges are defined for GET only.
             scope["headers"] = [item for item in scope["headers"] if item[0] != b"range"]
@@ -117,6 +123,13 @@ class ProtocolMiddleware:
             await methods.answer_head(self._app, scope, receive, send)
         else:
             await self._app(scope, receive, send)
+
+
+def _place_of_nul(scope: Scope) -> str:
+    """Returns in which part of the address there is a NUL, which PostgreSQL takes in no text."""
+    if "\0" in scope["path"]:
+        return "/path"
+    return "/query" if b"%00" in scope["query_string"] else ""
 
 
 def _use_absolute_form(scope: Scope, authority: bytes, raw_path: bytes) -> None:

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Self
 from pydantic import BaseModel, Field
 
 from ipulse.models import LabelSelector, ListOf, StrictModel
+from ipulse.models.fields import Text
 from ipulse_core.limits import MAX_WHERE, POOL
 from ipulse_service.agents.pools import Pool, Preemption, names
 from ipulse_service.agents.reservations import Reservation
@@ -15,6 +16,7 @@ from ipulse_service.db.access import Access
 from ipulse_service.db.engine import rfc3339
 from ipulse_service.http.dependencies import UTCTime
 from ipulse_service.http.schemas.base import Timestamp, example
+from ipulse_service.http.schemas.people import Description
 
 MAX_NAMES = 1000
 ABOUT_PREEMPTION = (
@@ -24,7 +26,7 @@ ABOUT_PREEMPTION = (
 )
 
 Names = Annotated[
-    ListOf[Annotated[str, Field(min_length=1, max_length=128)]], Field(max_length=MAX_NAMES)
+    ListOf[Annotated[Text, Field(min_length=1, max_length=128)]], Field(max_length=MAX_NAMES)
 ]
 Labels = Annotated[LabelSelector, Field(max_length=MAX_WHERE)]
 
@@ -49,7 +51,7 @@ class PoolChange(StrictModel):
 
     model_config = example(**_CONTENT)
 
-    description: str = Field(default="", max_length=1000)
+    description: Description = ""
     labels: Labels = Field(default={}, description="An agent that has all of them is in it.")
     agents: Names = Field(
         default=(),
@@ -145,7 +147,7 @@ class ReservationRequest(StrictModel):
 
     model_config = example(**_RESERVED)
 
-    project: str = Field(max_length=64)
+    project: Text = Field(max_length=64)
     agents: int = Field(ge=1, le=10_000, description="How many.")
     starts_at: UTCTime | None = Field(default=None, strict=False, description="Null: now.")
     ends_at: UTCTime = Field(strict=False)

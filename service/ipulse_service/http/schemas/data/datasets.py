@@ -7,6 +7,7 @@ from typing import Any, Literal, Self
 from pydantic import BaseModel, Field
 
 from ipulse.models import StrictModel
+from ipulse_core.limits import PRINTABLE
 from ipulse_service.datasets.facts import DatasetFacts, Kind
 from ipulse_service.datasets.listing import DatasetRow
 from ipulse_service.datasets.uploads import UploadRow
@@ -114,7 +115,9 @@ class VersionRequest(StrictModel):
 
     model_config = example(upload_id=UPLOAD_ID)
 
-    upload_id: str = Field(max_length=64, description="The id of a complete upload.")
+    upload_id: str = Field(
+        max_length=64, pattern=PRINTABLE, description="The id of a complete upload."
+    )
 
 
 class VersionInfo(BaseModel):

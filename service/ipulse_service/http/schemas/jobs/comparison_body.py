@@ -10,7 +10,7 @@ from pydantic import Field
 from ipulse.models import StrictModel
 from ipulse.models.fields import ListOf, Text
 from ipulse_core.errors import Problem
-from ipulse_core.limits import GROUP
+from ipulse_core.limits import GROUP, PRINTABLE
 from ipulse_service.http.dependencies import TIME_ZONE_ABOUT, TimeZone
 from ipulse_service.http.schemas.base import JOB_ID, example
 from ipulse_service.jobs.search.comparison import ComparisonRequest
@@ -39,7 +39,9 @@ class ComparisonBody(StrictModel):
         default=None, description="Ids of jobs."
     )
     q: str | None = Field(
-        default=None, description="A query in the search language; empty: every job."
+        default=None,
+        pattern=PRINTABLE,
+        description="A query in the search language; empty: every job.",
     )
     time_zone: TimeZone = Field(default="UTC", description=TIME_ZONE_ABOUT)
     group: Annotated[str, Field(pattern=GROUP)] | None = Field(

@@ -19,6 +19,7 @@ from ipulse_core.limits import (
     LOWEST_PRIORITY,
     MAX_NOTES,
     MAX_TAGS,
+    PRINTABLE,
     TAG,
     TRIMMED,
 )
@@ -64,7 +65,9 @@ class ImportRequest(StrictModel):
 
     model_config = example(upload_id="upl_1a2b3c4d5e6f708192a3b4c5")
 
-    upload_id: str = Field(max_length=64, description="The id of a complete upload of an archive.")
+    upload_id: str = Field(
+        max_length=64, pattern=PRINTABLE, description="The id of a complete upload of an archive."
+    )
 
 
 Tag = Annotated[str, Field(pattern=TAG), AS_TAG]
