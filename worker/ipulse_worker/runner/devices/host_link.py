@@ -1,14 +1,12 @@
-"""The connection between a host and emulated IPUs, and what stream copies move over it.
-
-docs/evidence/cost_model.md says where the numbers come from.
-"""
+"""What stream copies move between a host and emulated IPUs, and how fast the connection is."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Dict, List, NamedTuple, Set
+from typing import TYPE_CHECKING, Any, Dict, List, Set
 
 from ipulse_core.equations.loss import MEMBRANE, read_loss
 from ipulse_core.spec.derived_values import has_own_loss
+from ipulse_core.spec.host_links import host_link
 from ipulse_core.spec.single_layers import makes_lists_on_host, programs_of
 from ipulse_core.spec.stretches import Stretch
 from ipulse_ops.lif.poplar.outputs import output_names
@@ -18,26 +16,12 @@ if TYPE_CHECKING:
     from ipulse.spec import EmulatorDevice, ExperimentSpec
 
 
-class HostLink(NamedTuple):
-    """The model of a stream copy: a latency, and a rate that all IPUs share."""
-
-    bytes_per_second: float
-    latency_seconds: float
-
-
-LINKS = {
-    "pcie": HostLink(32e9, 10e-6),  # one direction of the data sheet's 64 GB/s; inferred
-    "fabric": HostLink(12.5e9, 15e-6),  # 100 Gbit/s of the data sheet of an IPU-M2000; inferred
-}
-
-
 def host_link_options(device: EmulatorDevice) -> Dict[str, str]:
     """Return the options of the emulator's engine that describe the connection of a spec."""
-    link = LINKS[device.host_link]
-    rate, latency = device.host_bytes_per_second, device.host_latency_seconds
+    link = host_link(device)
     return {
-        "emulator.hostBytesPerSecond": repr(link.bytes_per_second if rate is None else rate),
-        "emulator.hostLatencySeconds": repr(link.latency_seconds if latency is None else latency),
+        "emulator.hostBytesPerSecond": repr(link.bytes_per_second),
+        "emulator.hostLatencySeconds": repr(link.latency_seconds),
     }
 
 
