@@ -6,7 +6,6 @@ import re
 from typing import get_args
 
 from ipulse_core.limits import DECEPTIVE
-from ipulse_core.pva.band import FACTOR
 from ipulse_core.states import PAUSABLE, STATE_OF_PHASE, TERMINAL, JobState, Phase, Reason
 from ipulse_service.jobs.queue.waiting import Why
 from ipulse_service.sweeps.rows import SweepState, TrialState
@@ -42,10 +41,6 @@ def keys(file: str, name: str) -> set[str]:
     match = re.search(rf"\bconst {name} = (\{{.*?\}});", text, flags=re.DOTALL)
     assert match, f"{file} has no {name}"
     return set(re.findall(r"(?:^|[{,])\s*(\w+):\s+(?:\"|[A-Z])", match[1], flags=re.MULTILINE))
-
-
-def test_the_page_and_reports_have_the_same_band_of_cycles() -> None:
-    assert float(constant("views/job/overview.js", "CYCLES_FACTOR")) == FACTOR
 
 
 def test_the_page_words_every_reason() -> None:

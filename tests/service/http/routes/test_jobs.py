@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from ipulse.stack.redis_server import RedisServer
+from ipulse_core.pva.band import SHARE, band_of
 from tests.service.agents import METRIC, PHASES, Attempt, phase
 from tests.service.http.routes.test_submission import check_problem
 from tests.service.running import InProcess, settings_for
@@ -224,3 +225,15 @@ def test_an_attempt_needs_its_phases_before_it_can_be_complete(service: InProces
     attempt: Attempt = service.attempt(service.submit()["id"])
     attempt.put("manifest.json", "manifest")
     assert check_problem(attempt.finish("completed"), 409)["code"] == "illegal_transition"
+
+
+def test_emulated_cycles_come_with_the_band_of_an_ipu(service: InProcess) -> None:
+    job_id = service.submit()["id"]
+    attempt = service.attempt(job_id)
+    assert service.job(job_id)["cycles_band"] is None
+    for name in PHASES:
+        attempt.report(phase(name))
+    attempt.put("manifest.json", "manifest")
+    assert attempt.finish("completed", emulated_cycles=1e6).status_code == 200
+    band = service.job(job_id)["cycles_band"]
+    assert (band["low"], band["high"], band["share"]) == (*band_of(1e6), SHARE)

@@ -8,6 +8,7 @@ from typing import Any, Literal, Self
 
 from pydantic import BaseModel, Field
 
+from ipulse_core.pva.band import band_of
 from ipulse_core.states import JobState, Reason
 from ipulse_service.db.access import Access
 from ipulse_service.db.engine import rfc3339
@@ -71,6 +72,21 @@ SUMMARY: dict[str, Any] = {
 }
 
 
+class CyclesBand(BaseModel):
+    """The band around emulated cycles in which those of an IPU are expected."""
+
+    model_config = example(low=930.0, high=1800.0, share=0.8)
+
+    low: float = Field(description="Cycles, rounded to two digits.")
+    high: float
+    share: float = Field(description="Share of the published kernels that are in their band.")
+
+    @classmethod
+    def of(cls, cycles: float | None) -> Self | None:
+        """Returns the band around cycles; None without any."""
+        return cls(**band_of(cycles).to_json()) if cycles else None
+
+
 class JobSummary(BaseModel):
     """A job as a list contains it."""
 
@@ -121,7 +137,13 @@ class JobSummary(BaseModel):
     version: int = Field(description="Incremented by every change of the job.")
 
 
-DETAIL: dict[str, Any] = {**SUMMARY, "notes": "", "spec": SPEC, "waiting_on": None}
+DETAIL: dict[str, Any] = {
+    **SUMMARY,
+    "notes": "",
+    "spec": SPEC,
+    "waiting_on": None,
+    "cycles_band": None,
+}
 
 
 class JobDetail(JobSummary):
@@ -132,6 +154,9 @@ class JobDetail(JobSummary):
     notes: str = Field(description="Notes for people, in Markdown.")
     spec: dict[str, Any] = Field(description="With all defaults filled in.")
     waiting_on: WaitingInfo | None
+    cycles_band: CyclesBand | None = Field(
+        description="The band around `emulated_cycles` of the summary; null without them."
+    )
 
     @classmethod
     def from_row(
@@ -142,8 +167,10 @@ class JobDetail(JobSummary):
         waiting: Waiting | None = None,
     ) -> Self:
         """Returns the model of a stored job for a caller, its attempts in order, and its wait."""
+        fields = summary_fields(job, attempts, access)
         return cls(
-            **summary_fields(job, attempts, access),
+            **fields,
+            cycles_band=CyclesBand.of((fields["summary"] or {}).get("emulated_cycles")),
             notes=job.notes,
             spec=json.loads(job.spec),
             waiting_on=None if waiting is None else WaitingInfo.from_waiting(waiting),

@@ -132,6 +132,10 @@ export function duration(seconds) {
   return `${Math.floor(hours / 24)} d ${two(hours % 24)} h`;
 }
 
+/** The band in which the cycles of an IPU are expected. @param {{low: number, high: number, share: number}} band */
+export const bandText = ({ low, high, share }) =>
+  `${number(low)} to ${number(high)} expected on an IPU (${Math.round(100 * share)} %)`;
+
 /** A count such as of cycles: 1,234,567, 20.2 M, 1.35 G. @param {number} value */
 export function count(value) {
   const [unit, size] = value >= 1e10 ? [" G", 1e9] : value >= 1e7 ? [" M", 1e6] : ["", 1];

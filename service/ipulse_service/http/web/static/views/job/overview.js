@@ -1,7 +1,7 @@
 // The overview: what became of the job, its main figures, and its two main curves.
 import "../../charts/curve.js";
 import { api } from "../../lib/api.js";
-import { bytes, isOver, layerTitle, metric, number, percent, phaseOf } from "../../lib/format.js";
+import { bandText, bytes, isOver, layerTitle, metric, number, percent, phaseOf } from "../../lib/format.js";
 import { CODE_KINDS } from "../../lib/kinds.js";
 import { toast } from "../../parts/toast.js";
 import { lineage, lineageOf } from "./lineage.js";
@@ -10,7 +10,6 @@ import { Tab, documentOf, html, nothing } from "./tab.js";
 import { charts, curvesOf, titleOf, unitOf } from "./series.js";
 
 const MOST_DEAD = 0.2; // of a layer; the report says so, too
-const CYCLES_FACTOR = 1.4; // of the band around emulated cycles, as in reports
 
 class Overview extends Tab {
   /** A pause or a loss leaves other last lines. @param {any} before */
@@ -125,15 +124,9 @@ function operations(values) {
     </dl></details>`;
 }
 
-/** The band around emulated cycles in words. @param {number} cycles */
-function bandOf(cycles) {
-  const [low, high] = [cycles / CYCLES_FACTOR, cycles * CYCLES_FACTOR].map((edge) => number(+edge.toPrecision(2)));
-  return `${low} to ${high} expected on an IPU (80 %)`;
-}
-
 /** Six figures at most: [name, value, note]. */
 function mainFigures(job) {
-  const { summary, progress } = job;
+  const { summary, progress, cycles_band: band } = job;
   const values = summary ?? progress?.evaluated?.values;
   if (!values) return [];
   const split = progress?.held_out ?? "test";
@@ -149,7 +142,7 @@ function mainFigures(job) {
     list.push([
       "cycles",
       number(values.emulated_cycles),
-      `of ${isScript ? "custom ops" : "the first engine"}, emulated; ${bandOf(values.emulated_cycles)}`,
+      `of ${isScript ? "custom ops" : "the first engine"}, emulated${band ? `; ${bandText(band)}` : ""}`,
     ]);
   if (values.build_seconds !== undefined)
     list.push(
