@@ -8,6 +8,7 @@
     python -m benchmarks.emulator questions step    one program's table
     python -m benchmarks.emulator published         cycles beside published figures of IPUs
     python -m benchmarks.emulator memory            predicted memory of tiles beside the compiler's
+    python -m benchmarks.emulator cycles            predicted cycles of a training step beside them
     python -m benchmarks.emulator scaling           how compilation grows with the graph
     python -m benchmarks.emulator connections       seconds of a runner's phases by connection
 
@@ -29,6 +30,7 @@ COMMANDS = {
     "published": "published",
     "memory": "tile_memory",
     "scaling": "scaling",
+    "cycles": "step_cycles",
     "connections": "connections",
 }
 

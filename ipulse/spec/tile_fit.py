@@ -81,26 +81,26 @@ class TileFit:
         return {**answer, "tiles": self.ipus * self.tiles_per_ipu, **asdict(self)}
 
 
-def tile_fit(spec: ExperimentSpec) -> TileFit | None:
-    """Return the prediction for a spec; None for a CPU and for networks that it does not know."""
+def network_on_tiles(spec: ExperimentSpec) -> TileNetwork | None:
+    """Return the network as the Poplar op sees it; None for a CPU and what is not predicted."""
     device = spec.device
     if not isinstance(device, (EmulatorDevice, IPUDevice)):
         return None
     steps = spec.data.steps
     if indexed_ops(spec.network) or not steps:  # 0 steps: as many as the data have
         return None
-    tiles, tile_bytes = MK2_TILES, TILE_BYTES
+    tiles = MK2_TILES
     if isinstance(device, EmulatorDevice):
         tiles = device.tiles
     elif device.architecture == "ipu1":
-        tiles, tile_bytes = _MK1_TILES, _MK1_BYTES
+        tiles = _MK1_TILES
     channels = input_channels(spec.data)
-    spikes = min(channels, max(_FEW_CHANNELS, channels // _SHARE))
     layers = _layers(spec)
+    network = spec.network
     updates = isinstance(device, IPUDevice) or _trains_on_device(device)
-    network = TileNetwork(
+    return TileNetwork(
         inputs=channels,
-        input_slots=spikes,
+        input_slots=min(channels, max(_FEW_CHANNELS, channels // _SHARE)),
         layers=tuple(layers),
         steps=steps,
         batch=spec.training.batch_size,
@@ -116,19 +116,30 @@ def tile_fit(spec: ExperimentSpec) -> TileFit | None:
         trains=_trains_on_device(device),
         has_own_loss=_trains_on_device(device) and has_own_loss(spec.training),
         loss=loss_name(spec.training) if _trains_on_device(device) else "",
+        delay=network.delay,
+        resets=network.reset != "none",
+        masks_resets=network.reset == "zero" and network.reset_gradient != "term",
     )
+
+
+def tile_fit(spec: ExperimentSpec) -> TileFit | None:
+    """Return the prediction for a spec; None for a CPU and for networks that it does not know."""
+    network = network_on_tiles(spec)
+    if network is None:
+        return None
     try:
         programs = _programs(spec, network)
     except ValueError:  # more layers than tiles: the compiler says what to do
         return None
+    is_first = isinstance(spec.device, IPUDevice) and spec.device.architecture == "ipu1"
     return TileFit(
-        device.ipus,
-        tiles,
+        network.ipus,
+        network.tiles_per_ipu,
         max(program.tiles_used for program in programs),
         max(program.fullest_bytes for program in programs),
         max(program.least_bytes for program in programs),
-        tile_bytes,
-        spikes,
+        _MK1_BYTES if is_first else TILE_BYTES,
+        network.input_slots,
     )
 
 
@@ -228,9 +239,16 @@ def _layers(spec: ExperimentSpec) -> list[TileLayer]:
     layers = []
     for number, neurons in enumerate(sizes):
         if number >= len(spiking):
-            layers.append(TileLayer(neurons, 0))
+            layers.append(TileLayer(neurons, 0, **_optional(spec.network.readout)))
             continue
         layer = spiking[number]
         slots = min(first_capacity(layer) or neurons, neurons)
-        layers.append(TileLayer(neurons, slots, bool(field_of(layer, "recurrent"))))
+        recurrent = bool(field_of(layer, "recurrent"))
+        gated = field_of(layer, "second_threshold") is not None
+        layers.append(TileLayer(neurons, slots, recurrent, gated=gated, **_optional(layer)))
     return layers
+
+
+def _optional(layer: object) -> dict[str, bool]:
+    synapse = field_of(layer, "synapse_decay") is not None
+    return {"synapse": synapse, "bias": bool(field_of(layer, "bias"))}

@@ -15,6 +15,9 @@ class TileLayer(NamedTuple):
     neurons: int
     slots: int  # spikes of a sample and step that it may send; 0 for a readout that does not spike
     recurrent: bool = False
+    synapse: bool = False
+    bias: bool = False
+    gated: bool = False  # has a second threshold; else every neuron may have a gradient
 
 
 class TileNetwork(NamedTuple):
@@ -37,6 +40,9 @@ class TileNetwork(NamedTuple):
     trains: bool = False  # a program has the loss and the update, too
     has_own_loss: bool = False  # that is computed on the tiles, a sample on one of them
     loss: str = ""  # one without equations that is computed on the tiles
+    delay: int = 0  # steps from layer to layer, 0 or 1
+    resets: bool = True  # a spike changes the membrane
+    masks_resets: bool = True  # the backward pass needs to know which neurons were reset
 
     def senders(self, layer: int) -> int:
         """Return the number of neurons that send spikes to a layer, its own included."""

@@ -1,0 +1,155 @@
+"""The prediction of a training step's cycles, compared with what the emulator counts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from benchmarks.common.processes import in_fresh_process
+from benchmarks.emulator.step_cycles import compare, spec_of
+from ipulse.spec import ExperimentSpec, parse_spec
+from ipulse.spec.step_cycles import Rates, step_cycles
+from ipulse_core.pva.band import band_of
+from ipulse_core.spec.host_links import LINKS
+from ipulse_core.spec.tile_cycles import Activity, predict_cycles
+from ipulse_core.spec.tile_placement import TileLayer, TileNetwork
+from ipulse_ops.lif.network import LIF, LeakyReadout, Network
+from ipulse_ops.lif.poplar.arrays import PoplarLIF
+from tests.ops.strategies import random_problem
+
+NEAR = 1.25
+KINDS = ("compute", "exchange", "sync")
+
+
+def spec(device: dict[str, Any], **network: Any) -> ExperimentSpec:
+    return parse_spec(
+        {
+            "version": 1,
+            "data": {"kind": "digits", "steps": 10, "encoding": {"kind": "linear_latency"}},
+            "network": {"layers": [{"neurons": 64, "name": "first"}], **network},
+            "device": {"kind": "emulator", **device},
+        }
+    )
+
+
+@pytest.mark.parametrize(
+    ("layers", "delay", "tiles"),
+    [
+        ((LIF(64, capacity=8), LIF(32)), 0, 1472),
+        ((LIF(48, recurrent=True), LIF(32, synapse_decay=0.8)), 1, 1472),
+        ((LIF(100),), 0, 16),
+    ],
+    ids=["capacity", "recurrent", "few tiles"],
+)
+def test_cycles_are_those_of_the_op(layers: tuple[LIF, ...], delay: int, tiles: int) -> None:
+    steps, batch, slots = 8, 16, 24
+    network = Network(40, layers, LeakyReadout(10), delay=delay)
+    problem = random_problem(network, 2, steps, batch, slots)
+    weights = [0.5 * matrix for matrix in problem.weights]
+    with PoplarLIF(network, steps, batch, slots, tiles_per_ipu=tiles) as op:
+        run = op.forward(weights, problem.ids, problem.counts)
+        op.backward(problem.grad_membrane)
+        totals = op.op.profile()["execution"]["totals"]
+    counted = sum(total[f"{kind}Cycles"] for total in totals for kind in KINDS)
+    described = TileNetwork(
+        inputs=40,
+        input_slots=slots,
+        layers=[
+            *(
+                TileLayer(
+                    each.neurons,
+                    each.slots,
+                    each.recurrent,
+                    synapse=each.synapse_decay is not None,
+                )
+                for each in layers
+            ),
+            TileLayer(10, 0),
+        ],
+        steps=steps,
+        batch=batch,
+        mapping="capacity",
+        ipus=1,
+        tiles_per_ipu=tiles,
+        splits_neurons=False,
+        delay=delay,
+    )
+    spikes = float(np.mean(problem.counts))
+    activity = [Activity(spikes, spikes)]
+    for layer in run.layers:
+        sent, filled = layer.spike_counts.mean(axis=(0, 1))
+        activity.append(Activity(float(sent), float(filled), float(layer.dropped.mean())))
+    found = predict_cycles(described, activity, LINKS["pcie"])
+    predicted = found.compute + found.exchange + found.sync
+    predicted -= 600 * (4 + 2 * len(layers) + len(weights))  # syncs of copies, which it has none of
+    assert counted / NEAR < predicted < counted * NEAR
+
+
+@pytest.mark.verify
+@pytest.mark.parametrize("name", ["one layer", "delay", "adam on tiles"])
+def test_cycles_are_those_of_a_training_step(name: str) -> None:
+    row = in_fresh_process(compare, name)
+    assert 1 / NEAR < float(row["ratio"]) < NEAR, row
+
+
+def test_more_activity_takes_more_cycles_in_both_passes() -> None:
+    device = {"tiles": 64}
+    layers = [{"neurons": 64, "second_threshold": 0.5, "capacity": 48}]
+    few, many = (
+        step_cycles(spec(device, layers=layers), {"1": Rates(rate, 2 * rate)})
+        for rate in (0.02, 0.3)
+    )
+    assert few is not None
+    assert many is not None
+    before, after = few.prediction.layers[0], many.prediction.layers[0]
+    assert before.forward < after.forward
+    assert before.backward < after.backward
+
+
+def test_layers_and_kinds_sum_to_all_cycles() -> None:
+    found = step_cycles(spec({}))
+    assert found is not None
+    value = found.to_json()
+    kinds = sum(value[kind] for kind in (*KINDS, "host"))
+    layers = sum(each["forward"] + each["backward"] for each in value["layers"])
+    assert kinds == pytest.approx(value["cycles"], abs=5)
+    assert layers == pytest.approx(value["cycles"], abs=5)
+    assert [each["name"] for each in value["layers"]] == ["first", "readout", None]
+    of_emulated = band_of(value["cycles"])  # a prediction has an error of its own
+    assert value["band"]["low"] <= of_emulated.low
+    assert value["band"]["high"] >= of_emulated.high
+
+
+def test_the_connection_to_the_host_counts() -> None:
+    pcie, fabric = (step_cycles(spec({"host_link": link})) for link in ("pcie", "fabric"))
+    assert pcie is not None
+    assert fabric is not None
+    assert pcie.prediction.host < fabric.prediction.host
+    assert pcie.prediction.compute == fabric.prediction.compute
+
+
+def test_a_step_on_the_device_has_the_update() -> None:
+    host, device = (step_cycles(spec({"training": place})) for place in ("host", "device"))
+    assert host is not None
+    assert device is not None
+    assert device.prediction.compute > host.prediction.compute
+
+
+@pytest.mark.parametrize(
+    ("device", "network"),
+    [
+        ({"kind": "cpu"}, {}),
+        ({"ipus": 2}, {}),
+        ({"memory": "recompute"}, {}),
+        ({}, {"layers": [{"neurons": 64, "policy": "top", "capacity": 8}]}),
+        ({}, {"delay": 3}),
+    ],
+)
+def test_what_is_not_predicted(device: dict[str, Any], network: dict[str, Any]) -> None:
+    assert step_cycles(spec(device, **network)) is None
+
+
+def test_every_network_of_the_benchmark_is_predicted() -> None:
+    assert step_cycles(spec_of("second threshold")) is not None
