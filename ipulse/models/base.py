@@ -36,6 +36,11 @@ class StrictModel(BaseModel):
         """Yields what is wrong between the fields; pointers begin at this object."""
         yield from ()
 
+    @classmethod
+    def absent_field(cls, name: str, value: Any) -> str | None:
+        """Returns why this object lacks a field that others like it have, and what to do."""
+        return None
+
     @model_validator(mode="wrap")
     @classmethod
     def _check(cls, value: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:
@@ -46,7 +51,8 @@ class StrictModel(BaseModel):
         try:
             model = handler(value)
         except ValidationError as error:
-            raise explained(error, fields=tuple(cls.model_fields), more=more) from None
+            fields = tuple(cls.model_fields)
+            raise explained(error, fields, more=more, absent=cls.absent_field) from None
         problems = tuple(model.problems())
         if problems:
             raise error_of(problems, cls.__name__, value)

@@ -48,6 +48,7 @@ def explained(
     skip: int = 0,
     offset: int = 0,
     more: int = 0,
+    absent: Callable[[str, Any], str | None] = lambda name, value: None,
 ) -> ValidationError:
     """Returns the same errors with our codes and messages, and beyond MAX_PROBLEMS their number.
 
@@ -59,6 +60,7 @@ def explained(
         skip: How many leading parts of each location to drop.
         offset: What to add to the index that each location begins with.
         more: The number of further errors, which are only counted.
+        absent: Returns why that object lacks a field with this name and value, if that is known.
     """
     lines: list[InitErrorDetails] = []
     for line in error.errors(include_url=False):
@@ -68,6 +70,8 @@ def explained(
             more += line.get("ctx", {}).get("more", 1)
             continue
         code, detail = _code_and_detail(line, fields)
+        if code == "unknown_field":
+            detail = absent(str(line["loc"][-1]), line["input"]) or detail
         location = line["loc"][skip:]
         if offset and location and isinstance(location[0], int):
             location = (location[0] + offset, *location[1:])

@@ -8,6 +8,8 @@ from ipulse.models import Field, LabelSelector, ListOf, StrictModel, Text, TextB
 from ipulse_core.errors import Problem
 from ipulse_core.ipu import MK2_TILES
 from ipulse_core.limits import DEFAULT_POOL, MAX_WHERE, POOL
+from ipulse_core.registry.absent import ABSENT
+from ipulse_core.registry.features import DEVICE, FEATURES
 
 from . import poplar_options
 
@@ -48,7 +50,26 @@ PoolName = Annotated[
 POOL_FIELD: Any = Field(default=DEFAULT_POOL, exclude_if=lambda value: bool(value == DEFAULT_POOL))
 
 
-class CPUDevice(StrictModel):
+class _Device(StrictModel):
+    """A device that says why it lacks what others have."""
+
+    @classmethod
+    def absent_field(cls, name: str, value: Any) -> str | None:
+        """Returns the reason and the fix of the capability table."""
+        kind = cls.model_fields["kind"].default
+        found = [
+            each
+            for each in FEATURES.values()
+            if each.place == DEVICE and each.field == name and (each.name, kind) in ABSENT
+        ]
+        if not found:
+            return None
+        asked = next((each for each in found if each.value == value), found[-1])
+        absence = ABSENT[asked.name, kind]
+        return f"{absence.reason}: {absence.fix}"
+
+
+class CPUDevice(_Device):
     """The C++ LIF kernels in TensorFlow."""
 
     kind: Literal["cpu"] = Field(default="cpu", description="Device.")
@@ -73,7 +94,7 @@ class CPUDevice(StrictModel):
     pool: PoolName = POOL_FIELD
 
 
-class IPUs(StrictModel):
+class IPUs(_Device):
     """Fields of emulated and real IPUs."""
 
     ipus: int = Field(

@@ -79,7 +79,8 @@ def with_near_names(document: Any, problem: Problem) -> Problem:
 
     Other problems are returned as they are.
     """
-    is_explained = "did you mean" in problem.detail or "in version 2" in problem.detail
+    said = ("did you mean" in problem.detail, "in version 2" in problem.detail)
+    is_explained = any(said) or "no such field" not in problem.detail
     if problem.code != "unknown_field" or is_explained:
         return problem
     wrong = problem.pointer.rpartition("/")[2]

@@ -17,10 +17,12 @@ class Absence:
 
     cause: NOT_WRITTEN, MATHEMATICS, or OTHERWISE where the kind has it in another form.
     reason: a sentence.
+    fix: what to do instead.
     """
 
     cause: str
     reason: str
+    fix: str = "remove it"
 
 
 _CONVS = ("conv1d", "conv2d")
@@ -117,9 +119,14 @@ _ROWS: Tuple[Tuple[Tuple[str, ...], Tuple[str, ...], str, str], ...] = (
         "on an IPU Keras updates the weights, which are float32",
     ),
 )
+# What to do instead, where removing the field is not all.
+_FIXES: Dict[Tuple[str, str], str] = {
+    ("half_weights", "ipu"): "remove it; states_dtype may be float16 there, and kind emulator with "
+    "training device has weights of float16",
+}
 
 ABSENT: Dict[Tuple[str, str], Absence] = {
-    (name, kind): Absence(cause, reason)
+    (name, kind): Absence(cause, reason, _FIXES.get((name, kind), "remove it"))
     for names, kinds, cause, reason in reversed(_ROWS)
     for name in names
     for kind in kinds

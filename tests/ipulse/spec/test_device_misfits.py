@@ -16,6 +16,21 @@ MISFITS: dict[str, tuple[dict[str, Any], str, str]] = {
         "/device/weights_dtype",
         "the weights of /network/layers/0 are quantised",
     ),
+    "weights of float16 on an IPU": (
+        {"/device": {"kind": "ipu", "weights_dtype": "float16"}},
+        "/device/weights_dtype",
+        "states_dtype may be float16",
+    ),
+    "weights of bfloat16 on an IPU": (
+        {"/device": {"kind": "ipu", "weights_dtype": "bfloat16"}},
+        "/device/weights_dtype",
+        "IPUs have no bfloat16: remove it",
+    ),
+    "states of float16 on a CPU": (
+        {"/device": {"kind": "cpu", "states_dtype": "float16"}},
+        "/device/states_dtype",
+        "a CPU has no tiles: remove it",
+    ),
     "quantised weights on an IPU": (
         {"/network/readout/quantisation": {"bits": 4}, "/device": {"kind": "ipu"}},
         "/network/readout/quantisation",
