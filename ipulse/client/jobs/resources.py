@@ -162,6 +162,7 @@ class SubmissionPlan:
     waiting_reason: str
     spec: dict[str, Any] = field(repr=False, hash=False)  # with every default filled in
     json: dict[str, Any] = field(repr=False, hash=False)
+    step_cycles: float | None = None  # that the emulator is expected to count in a training step
 
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> SubmissionPlan:
@@ -177,6 +178,7 @@ class SubmissionPlan:
             waiting_reason=waiting["reason"],
             spec=value["spec"],
             json=value,
+            step_cycles=(value.get("cycles") or {}).get("cycles"),
         )
 
 

@@ -251,3 +251,14 @@ def test_the_form_keeps_a_loss_of_equations(page: Page, service: InProcess) -> N
     page.driver.find_element("xpath", f"{field}/option[.='step_cross_entropy']").click()
     page.until(lambda: any("training.loss" in text for text in page.texts(".changes li")))
     page.find(".plan-title.ok")
+
+
+def test_the_plan_has_the_cycles_of_a_training_step(page: Page, service: InProcess) -> None:
+    spec = {**SPEC, "device": {"kind": "emulator"}}
+    planned = service.user.post("/v1/jobs:plan", json=spec).json()["cycles"]
+    page.open(f"/new?from={service.submit(spec)['id']}")
+    page.find(".plan-title.ok")
+    page.find(".plan details summary").click()
+    page.until(lambda: len(page.texts(".plan td.number")) == 2 * len(planned["layers"]))
+    assert page.texts(".plan td.number")[0] == f"{planned['layers'][0]['forward']:,}"
+    assert page.texts(".plan tbody th")[0] == planned["layers"][0]["name"]

@@ -19,6 +19,7 @@ from ipulse.spec.document.file import SpecFile, read_spec_file
 from ipulse.spec.document.settings import spec_of
 from ipulse.sweeps.file import read_sweep
 from ipulse_core.errors import InvalidInput, Problem
+from ipulse_core.pva.band import Band
 
 
 @addressed
@@ -81,6 +82,22 @@ def _job_facts(found: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     yield "agents", f"{found['able_agents']} of {found['agents']} can run it"
     yield "takes", expected_text(found.get("expected"))
     yield from _compiles(found)
+    yield from _cycles_facts(found.get("cycles"))
+
+
+def _cycles_facts(cycles: Mapping[str, Any] | None) -> Iterator[tuple[str, str]]:
+    if cycles is None:
+        return
+    band, activity = cycles["band"], cycles["activity"]
+    text = Band(band["low"], band["high"]).text
+    yield "cycles", f"about {cycles['cycles']:,} emulated in a training step, {text}"
+    for layer in cycles["layers"]:
+        name = layer["name"] or "around the layers"
+        yield name, f"{layer['forward']:,} forward, {layer['backward']:,} backward"
+    spikes = ", ".join(f"{each['name']} {each['spikes']:,g}" for each in activity["layers"])
+    basis = f"as in {activity['job']}" if activity["basis"] == "last_run" else "assumed"
+    text = f"input {activity['input_spikes']:,g} (assumed), {spikes}"
+    yield "spikes", f"in a step of a sample: {text} ({basis})"
 
 
 def _sweep_facts(found: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

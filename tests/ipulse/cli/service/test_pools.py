@@ -67,3 +67,14 @@ def test_a_limit_lets_a_job_start_before_a_reservation(
         "60",
     )
     assert (refused.code, "--run-seconds" in refused.err) == (2, True), refused.err
+
+
+def test_a_plan_has_the_cycles_of_a_training_step(run: Run, lab: str) -> None:
+    place = ("--set", f"device.pool={lab}")
+    found = run("plan", "examples/emulator.yaml", *place, "--json")
+    assert found.code == 0, found.err
+    cycles = found.json["cycles"]
+    assert cycles["activity"]["basis"] == "assumed"
+    shown = run("plan", "examples/emulator.yaml", *place).out
+    assert f"{cycles['cycles']:,}" in shown
+    assert f"{cycles['layers'][0]['backward']:,}" in shown

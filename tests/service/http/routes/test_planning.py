@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from tests.service.agents import METRIC
 from tests.service.http.routes.test_queue import announce, claim, history, seconds_between, waits
 from tests.service.http.routes.test_scheduling import submit
 from tests.service.http.routes.test_submission import check_problem
@@ -77,6 +78,35 @@ def test_predicts_the_memory_of_the_fullest_tile(alone: InProcess) -> None:
     assert (fit["verdict"], fit["tiles"], fit["basis"]) == ("fits", 2 * 1472, "estimate")
     assert 0 < fit["fullest_tile_bytes"] < fit["tile_bytes"]
     assert alone.user.post("/v1/jobs:validate", json=emulated).json()["fit"] == fit
+
+
+def test_predicts_the_cycles_of_a_training_step(alone: InProcess) -> None:
+    announce(alone, "c", "emulator", "cpu")
+    assert plan(alone)["cycles"] is None  # on a CPU
+    emulated = {**SPEC, "device": {"kind": "emulator"}}
+    assumed = plan(alone, emulated)["cycles"]
+    band = assumed["band"]
+    assert 0 < band["low"] < assumed["cycles"] < band["high"]
+    assert (assumed["activity"]["basis"], assumed["activity"]["job"]) == ("assumed", None)
+    assert assumed["layers"][-1]["name"] is None  # around the layers
+
+
+def test_cycles_are_of_the_last_training_of_the_network(alone: InProcess) -> None:
+    announce(alone, "a", "cpu")
+    announce(alone, "c", "emulator")
+    emulated = {**SPEC, "device": {"kind": "emulator"}}
+    neurons = plan(alone)["spec"]["network"]["layers"][0]["neurons"]
+    values = {"loss": 0.5, "firing_rate/1": 0.5, "gradient_set/1": 1.0}
+    job = submit(alone)
+    attempt = claim(alone, "a", "cpu")
+    attempt.report({**METRIC, "scope": "epoch", "values": values})
+    attempt.complete()
+    found = plan(alone, emulated)["cycles"]["activity"]
+    assert (found["basis"], found["job"]) == ("last_run", job)
+    assert found["layers"][0]["spikes"] == neurons / 2
+    network = {"layers": [{"neurons": neurons + 2}]}
+    other = plan(alone, {**emulated, "network": network})["cycles"]["activity"]
+    assert other["basis"] == "assumed"
 
 
 def test_what_cannot_fit_is_refused_with_the_number(alone: InProcess) -> None:

@@ -8,7 +8,7 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Header, Query, Request, Response
 
 from ipulse.idempotency import check_key
-from ipulse.spec import AnySpec, CodeSpec, JobSpec, brief_json, parse_spec
+from ipulse.spec import AnySpec, CodeSpec, ExperimentSpec, JobSpec, brief_json, parse_spec
 from ipulse_core.limits import HIGHEST_PRIORITY, LOWEST_PRIORITY
 from ipulse_core.registry.versions import raise_to_2
 from ipulse_service.agents.needs import Needs
@@ -26,6 +26,7 @@ from ipulse_service.http.schemas.jobs.job_requests import (
 )
 from ipulse_service.http.schemas.jobs.jobs import JobDetail
 from ipulse_service.http.schemas.jobs.plans import PlannedJob
+from ipulse_service.http.schemas.jobs.step_cycles import StepCyclesInfo
 from ipulse_service.http.schemas.jobs.validated_spec import (
     FitInfo,
     ValidatedSpec,
@@ -35,6 +36,7 @@ from ipulse_service.http.schemas.quotas import QuotaInfo
 from ipulse_service.http.state import AppState
 from ipulse_service.jobs import dependencies, leases, store, submission
 from ipulse_service.jobs.queue import executables
+from ipulse_service.jobs.queue.last_activity import last_activity
 from ipulse_service.jobs.queue.work import work_of
 from ipulse_service.jobs.start import child_names, starting
 from ipulse_service.jobs.start.starting import NothingToStartFrom, StartRequest
@@ -231,7 +233,11 @@ def plan_job(
         access = transaction.access
         limits = quota_store.limits_of(transaction, access.preferred_project, access.name)
         quotas = QuotaInfo.of(quota_store.with_used(transaction, limits))
-    return PlannedJob.from_plan(resolved, needs.data_set, plan, is_cached, quotas)
+        last = None
+        if isinstance(resolved.spec, ExperimentSpec) and resolved.spec.device.kind != "cpu":
+            last = last_activity(transaction, resolved.value)
+    cycles = StepCyclesInfo.of_spec(resolved.spec, last)
+    return PlannedJob.from_plan(resolved, needs.data_set, plan, is_cached, quotas, cycles)
 
 
 def _check_rights(caller: Caller, spec: AnySpec) -> None:

@@ -10,6 +10,7 @@ from ipulse.spec import brief_json
 from ipulse_core.registry.versions import raise_to_2
 from ipulse_service.http.schemas.base import BRIEF_SPEC, JOB_ID, SHA256, SPEC, example
 from ipulse_service.http.schemas.jobs.job_parts import WaitingInfo
+from ipulse_service.http.schemas.jobs.step_cycles import CYCLES, StepCyclesInfo
 from ipulse_service.http.schemas.jobs.validated_spec import (
     FIT,
     NIR_TARGETS,
@@ -93,6 +94,7 @@ class PlannedJob(ValidatedSpec):
         executable_cached=None,
         waiting_on=WAITING,
         quotas=[{"project": "vision", "user": "alice", "name": "devices", "limit": 4, "used": 1}],
+        cycles=CYCLES,
     )
 
     data_set: str | None = Field(
@@ -114,6 +116,10 @@ class PlannedJob(ValidatedSpec):
     executable_cached: bool | None = Field(description=ABOUT_CACHED)
     waiting_on: WaitingInfo
     quotas: list[QuotaInfo] = Field(description="Quotas of the project and the caller.")
+    cycles: StepCyclesInfo | None = Field(
+        description="Expected cycles of a training step on emulator or IPU; null for a CPU, and "
+        "for networks that are not predicted."
+    )
 
     @classmethod
     def from_plan(
@@ -123,6 +129,7 @@ class PlannedJob(ValidatedSpec):
         plan: JobPlan,
         is_cached: bool | None,
         quotas: list[QuotaInfo],
+        cycles: StepCyclesInfo | None,
     ) -> Self:
         """Returns the model of a plan."""
         return cls(
@@ -142,4 +149,5 @@ class PlannedJob(ValidatedSpec):
             executable_cached=is_cached,
             waiting_on=WaitingInfo.from_waiting(plan.waiting),
             quotas=quotas,
+            cycles=cycles,
         )

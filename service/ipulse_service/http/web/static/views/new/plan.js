@@ -1,6 +1,6 @@
 // The result of the check of a spec: problems with their lines, or what a submission would lead to.
 import { html, nothing } from "../../vendor.js";
-import { duration, number } from "../../lib/format.js";
+import { bandText, count, duration, number } from "../../lib/format.js";
 import { ago } from "../../parts/ago.js";
 import { icon } from "../../parts/icon.js";
 import { said } from "../../parts/said.js";
@@ -37,6 +37,22 @@ function memory({ verdict, fullest_tile_bytes: bytes, tile_bytes: of, tiles_used
   return verdict === "fits" ? line("check", text) : line("warn", `${text} It may not fit.`, "warn");
 }
 
+function cyclesLines({ cycles, band, activity, layers }) {
+  const spikes = activity.layers.map((each) => `${each.name} ${number(each.spikes)}`).join(", ");
+  const basis =
+    activity.basis === "last_run"
+      ? html`as in <a href="/jobs/${activity.job}">the last training</a> of this network`
+      : "assumed";
+  return [
+    line(
+      "ring",
+      html`A training step: about ${count(cycles)} emulated cycles, ${bandText(band)}, if in a step of a sample ${number(activity.input_spikes)} spikes come in (assumed) and layers send ${spikes} (${basis}).`,
+    ),
+    html`<li><details><summary>Cycles by layer</summary><table class="plain"><thead><tr><th scope="col">Layer</th><th scope="col" class="number">Forward</th><th scope="col" class="number">Backward</th></tr></thead>
+      <tbody>${layers.map((each) => html`<tr><th scope="row">${each.name ?? "around the layers"}</th><td class="number">${count(each.forward)}</td><td class="number">${count(each.backward)}</td></tr>`)}</tbody></table></details></li>`,
+  ];
+}
+
 function simulators(targets) {
   const none = "No simulator can run this network from a NIR file.";
   return targets.length
@@ -69,6 +85,7 @@ function facts(plan) {
             : "The worker generates its data.",
         ),
     plan.fit ? memory(plan.fit) : nothing,
+    plan.cycles ? cyclesLines(plan.cycles) : nothing,
     plan.spec?.network ? simulators(plan.nir_targets) : nothing,
     startLine(plan.waiting_on),
     cacheLine(plan.executable_cached),
