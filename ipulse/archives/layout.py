@@ -14,8 +14,8 @@ FILES = "files/"
 MANIFEST = f"{FILES}manifest.json"
 NEEDED = (JOB, SPEC, EVENTS, METADATA, CHECKSUMS)
 
-# Written by the service that imported the job; the archive of the job does not have it.
-IMPORTED = "imported"
+# Fields that an archive does not have: of the service that imported the job, and of who reads it.
+NOT_ARCHIVED = frozenset({"allowed", "imported"})
 
 
 def canonical(value: Any) -> bytes:

@@ -15,9 +15,9 @@ from ipulse.archives.layout import (
     CHECKSUMS,
     EVENTS,
     FILES,
-    IMPORTED,
     JOB,
     METADATA,
+    NOT_ARCHIVED,
     SPEC,
     canonical,
 )
@@ -41,7 +41,7 @@ def write_archive(
     to.mkdir(parents=True, exist_ok=True)
     path, part = to / f"{job.id}.zip", to / f".{job.id}.zip.part"
     texts = {
-        JOB: canonical({name: job.json[name] for name in job.json if name != IMPORTED}),
+        JOB: canonical({name: job.json[name] for name in job.json.keys() - NOT_ARCHIVED}),
         SPEC: canonical(job.json["spec"]),
         EVENTS: b"".join(canonical(event.json) for event in events),
         METADATA: canonical(metadata_of(record)),

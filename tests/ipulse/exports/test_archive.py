@@ -54,6 +54,22 @@ def test_equal_jobs_give_equal_bytes(
     assert again.read_bytes() == archive.read_bytes()
 
 
+def test_who_may_only_read_a_job_gets_the_same_bytes(
+    archive: Path,
+    export: Export,
+    job: JobHandle,
+    connection: Connection,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    (tmp_path / "reader").write_text(connection.create_token("reader", "reader", 600).secret)
+    (tmp_path / "reader").chmod(0o600)
+    monkeypatch.setenv("IPULSE_TOKEN_FILE", str(tmp_path / "reader"))
+    assert export("archive", job.id, "--to", str(tmp_path / "again")) == 0
+    [again] = (tmp_path / "again").iterdir()
+    assert again.read_bytes() == archive.read_bytes()
+
+
 def test_a_job_that_runs_has_no_archive(
     connection: Connection, export: Export, tmp_path: Path
 ) -> None:
