@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from ipulse_core.errors import InvalidInput, Problem
+from ipulse_core.errors import InvalidInput, Problem, Unavailable
 
 
 class NirChoice(NamedTuple):
@@ -34,10 +34,15 @@ class NirAmbiguous(NirInvalid):
 
 
 def check_result(result: Mapping[str, Any], place: str) -> None:
-    """Raise NirInvalid or NirAmbiguous if the importer found an error in the file at a place."""
+    """Raise NirInvalid or NirAmbiguous if the importer found an error in the file at a place.
+
+    Raises Unavailable for what is not the file's, such as a full disk.
+    """
     error = result.get("error")
     if error is None:
         return
+    if error["code"] not in (NirInvalid.code, NirAmbiguous.code):
+        raise Unavailable(error["message"])
     problems = [Problem(place, error["code"], error["message"])]
     if error["code"] == NirAmbiguous.code:
         choices = [NirChoice(options, meaning) for options, meaning in error["choices"]]

@@ -34,7 +34,7 @@ def nir_document(
     initial: Mapping[str, Any],
     base: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """Return the spec of an imported network, in version 2; fields with a default are left out.
+    """Return the spec of an imported network, in version 2.
 
     Args:
         found: What `python -m ipulse_core.nir` prints.

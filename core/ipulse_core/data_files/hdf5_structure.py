@@ -32,12 +32,17 @@ def check_structure(file: Any, path: Path) -> None:
             continue
         if item.is_virtual or item.external:
             raise DataInvalid(f"{path}: the values of {name} are stored in another file")
-        properties = item.id.get_create_plist()
-        filters = {properties.get_filter(at)[0] for at in range(properties.get_nfilters())}
-        if not filters <= set(_FILTERS):
+        if not has_known_filters(item):
             raise DataInvalid(
                 f"{path}: {name} is packed in a way that is not read; use gzip, or nothing"
             )
+
+
+def has_known_filters(dataset: Any) -> bool:
+    """Return whether a dataset is not packed, or with gzip."""
+    properties = dataset.id.get_create_plist()
+    filters = {properties.get_filter(at)[0] for at in range(properties.get_nfilters())}
+    return filters <= set(_FILTERS)
 
 
 def _objects(group: Any, path: Path, prefix: str, depth: int) -> Iterator[Tuple[str, Any]]:

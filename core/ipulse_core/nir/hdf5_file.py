@@ -8,6 +8,7 @@ from typing import Any, Dict, Iterator, List, Tuple, Union
 
 import numpy as np
 
+from ipulse_core.data_files.hdf5_structure import has_known_filters
 from ipulse_core.nir.errors import NirInvalid, at_node
 
 MAX_BYTES = 2**31  # of the file
@@ -49,26 +50,25 @@ def read_graph(path: Path) -> Graph:
 
     size = path.stat().st_size
     if size > MAX_BYTES:
-        raise NirInvalid(f"{path.name} has {size:,} bytes; at most {MAX_BYTES:,} are read")
+        raise NirInvalid(f"it has {size:,} bytes; at most {MAX_BYTES:,} are read")
     try:
         with h5py.File(str(path), "r") as file:
-            return _Reader(path.name).graph(file)
+            return _Reader().graph(file)
     # h5py raises RuntimeError and KeyError for damaged parts.
     except (OSError, RuntimeError, KeyError, ValueError, TypeError, UnicodeError) as error:
-        reason = str(error).strip().split("\n")[0]
-        raise NirInvalid(f"{path.name} cannot be read as a NIR file: {reason}") from error
+        reason = str(error).strip().split("\n")[0].replace(str(path), "the file")
+        raise NirInvalid(f"it cannot be read as a NIR file: {reason}") from error
 
 
 class _Reader:
-    def __init__(self, file_name: str) -> None:
-        self._file = file_name
+    def __init__(self) -> None:
         self._values = 0
         self._nodes = 0
 
     def graph(self, file: Any) -> Graph:
         node = self._group(file, "node", "the file")
         if self._text(node, "type", "the file") != "NIRGraph":
-            raise NirInvalid(f"{self._file} holds a single node; a graph is needed")
+            raise NirInvalid("it holds a single node; a graph is needed")
         version = self._value(file, "version", "the file") if "version" in file else ""
         graph = Graph(version=version if isinstance(version, str) else "")
         entries, exits = self._inline(graph, node, "", 0)
@@ -147,6 +147,9 @@ class _Reader:
             raise NirInvalid(f"{here}: {key[:100]!a} is not a dataset of HDF5")
         if found.external or found.is_virtual:
             raise NirInvalid(f"{here}: {key[:100]!a} is stored in another file")
+        if not has_known_filters(found):
+            detail = "is packed in a way that is not read; use gzip, or nothing"
+            raise NirInvalid(f"{here}: {key[:100]!a} {detail}")
         return found
 
     def _member(self, group: Any, key: str, here: str) -> Any:

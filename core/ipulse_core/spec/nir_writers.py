@@ -1,18 +1,22 @@
 """The programs that write NIR files, and how each solves the neurons that it writes.
 
 A NIR file has time constants, but neither the time step nor the formula that makes decays of them,
-and some writers leave out the reset. The importer and the command line read this table.
+and some writers leave out the reset. The importer, the command line, the service and the client
+read this table.
 """
 
 from __future__ import annotations
 
-from typing import Mapping, NamedTuple, Optional, Tuple
+from typing import Literal, Mapping, NamedTuple, Optional, Tuple, get_args
 
-SOLVERS = ("exact", "euler", "unscaled")
+SolverName = Literal["exact", "euler", "unscaled"]
+ResetName = Literal["zero", "subtract", "none", "later-zero", "later-subtract"]
+WriterName = Literal["norse", "snntorch", "spikingjelly", "sinabs", "nir"]
+SOLVERS: Tuple[str, ...] = get_args(SolverName)
+RESETS: Tuple[str, ...] = get_args(ResetName)
 ZERO, SUBTRACT, NONE = "zero", "subtract", "none"
 # snnTorch's resets that act one step later, on a membrane that has decayed and has its next input.
 LATER_ZERO, LATER_SUBTRACT = "later-zero", "later-subtract"
-RESETS = (ZERO, SUBTRACT, NONE, LATER_ZERO, LATER_SUBTRACT)
 BY_FILE = "by the file"  # by v_reset, and where it is missing by the release of nir
 
 

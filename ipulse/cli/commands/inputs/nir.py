@@ -9,7 +9,7 @@ import subprocess  # NIR files are read in another process, with NumPy and h5py
 import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import typer
 
@@ -23,6 +23,7 @@ from ipulse.spec.document.file import read_spec_file
 from ipulse.spec.document.yaml_document import yaml
 from ipulse.spec.nir_document import name_from, nir_document
 from ipulse_core.errors import InvalidInput, InvalidSpec, IPUlseError, Problem
+from ipulse_core.spec.nir_writers import ResetName, SolverName, WriterName
 from ipulse_core.worker_faults import errors_name
 
 # The flags of options that the importer names.
@@ -45,7 +46,7 @@ def import_nir(
         typer.Option(metavar="SPEC", help="Spec with the data, training and device to use."),
     ] = None,
     solver: Annotated[
-        Literal["exact", "euler", "unscaled"] | None,
+        SolverName | None,
         typer.Option(
             help="How the simulator makes decays of time constants. exact: exp(-step / tau); "
             "euler: 1 - step / tau; unscaled: exact, and the input has no factor. [default: "
@@ -63,7 +64,7 @@ def import_nir(
         ),
     ] = None,
     reset: Annotated[
-        Literal["zero", "subtract", "none", "later-zero", "later-subtract"] | None,
+        ResetName | None,
         typer.Option(
             help="What a spike of a LIF, CubaLIF or IF does to its membrane, in the same step or "
             "later, one step after. [default: that of the writer]",
@@ -71,7 +72,7 @@ def import_nir(
         ),
     ] = None,
     writer: Annotated[
-        Literal["norse", "snntorch", "spikingjelly", "sinabs", "nir"] | None,
+        WriterName | None,
         typer.Option(
             "--from",
             help="Program that wrote the file; nir: any that solves NIR's equations. [default: "

@@ -213,6 +213,24 @@ class TestHostileFiles:
             )
         self.refused(tmp_path, "w1.*another file")
 
+    @pytest.mark.old_python
+    def test_numbers_that_are_packed_with_an_odd_filter(self, tmp_path: Path) -> None:
+        for options in ({"scaleoffset": 2}, {"compression": "lzf"}):
+            with self.changed(tmp_path) as file:
+                del file["node/nodes/w1/weight"]
+                data = np.ones((4, 3), np.float32)
+                file.create_dataset("node/nodes/w1/weight", data=data, **options)
+            self.refused(tmp_path, "w1.*'weight' is packed")
+
+    def test_numbers_that_are_packed_with_gzip(self, tmp_path: Path) -> None:
+        with self.changed(tmp_path) as file:
+            weight = file["node/nodes/w1/weight"][()]
+            del file["node/nodes/w1/weight"]
+            how = {"compression": "gzip", "shuffle": True, "fletcher32": True}
+            file.create_dataset("node/nodes/w1/weight", data=weight, **how)
+        found = import_network(tmp_path / "theirs.nir", GIVEN)
+        np.testing.assert_array_equal(found.weights["layer_1"], weight.T)
+
     def test_a_billion_parameters_in_a_small_file(self, tmp_path: Path) -> None:
         with self.changed(tmp_path) as file:
             del file["node/nodes/w1/weight"]

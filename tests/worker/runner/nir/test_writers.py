@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Dict, Optional
+from typing import Any, Dict, Optional, get_args
 
 import h5py
 import nir
@@ -13,7 +13,7 @@ import pytest
 from ipulse_core.nir.discretization import Options
 from ipulse_core.nir.errors import NirAmbiguous, NirInvalid
 from ipulse_core.nir.importer import ImportedNetwork, import_network
-from ipulse_core.spec.nir_writers import WRITERS
+from ipulse_core.spec.nir_writers import BY_FILE, RESETS, SOLVERS, WRITERS, WriterName
 from tests.worker.runner.nir.test_import import CHAIN, chain, graph_of, li, lif, linear, ones, plain
 
 
@@ -132,3 +132,10 @@ def test_a_file_of_ipulse_needs_no_options(tmp_path: Path) -> None:
         group = file["node"].require_group("metadata")
         group["dt"], group["discretization"] = 0.002, "decay = exp(-dt / tau)"
     assert import_network(path, Options()).step_ms == 2.0
+
+
+def test_the_names_of_options_are_those_of_the_table() -> None:
+    assert get_args(WriterName) == tuple(WRITERS)
+    for writer in WRITERS.values():
+        assert {*writer.solvers} <= {*SOLVERS}
+        assert {*writer.resets} <= {*RESETS, BY_FILE}
