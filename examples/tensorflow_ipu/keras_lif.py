@@ -1,6 +1,6 @@
 """Trains a recurrent Keras layer of spiking neurons with a custom op for the IPU as its step.
 
-Compile the op first, against the SDK or against the emulator (docs/guides/ipu-script.md):
+Compile the op first, against the SDK or against the emulator (docs/tutorial/9-ipu-script.md):
 keras_lif.py LIBRARY, the path of the compiled op.
 """
 

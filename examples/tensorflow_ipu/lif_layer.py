@@ -1,6 +1,6 @@
 """Trains a Keras layer of spiking neurons whose custom op for the IPU runs all steps at once.
 
-lif_layer.py LIBRARY, the path of the compiled lif_sequence_op.cpp (docs/guides/ipu-script.md).
+lif_layer.py LIBRARY, the path of the compiled lif_sequence_op.cpp (docs/tutorial/9-ipu-script.md).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Compares a sparse product on the IPU, and its gradient, with the dense product of TensorFlow.
 
 sparse_product.py LIBRARY, the path of the compiled sparse_product_op.cpp
-(docs/guides/ipu-script.md).
+(docs/tutorial/9-ipu-script.md).
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Times a custom op in a loop on the device, as one does on an IPU, for several sizes.
 
-timing.py LIBRARY, the path of the compiled lif_op.cpp (docs/guides/ipu-script.md). On emulated IPUs
-the seconds are those of this computer and say nothing about an IPU: the cycles are in the report.
+timing.py LIBRARY, the path of the compiled lif_op.cpp (docs/tutorial/9-ipu-script.md). On emulated
+IPUs the seconds are those of this computer and say nothing about an IPU: the cycles are in the
+report.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Trains two recurrent layers of spiking neurons on two IPUs, each a stage of a pipeline.
 
-two_ipus.py LIBRARY, the path of the compiled lif_op.cpp (docs/guides/ipu-script.md).
+two_ipus.py LIBRARY, the path of the compiled lif_op.cpp (docs/tutorial/9-ipu-script.md).
 """
 
 from __future__ import annotations

@@ -15,10 +15,12 @@ from .conftest import ROOT, Environment
 
 pytestmark = [pytest.mark.verify, pytest.mark.timeout(3600)]
 
-PAGES = sorted((ROOT / "docs" / "tutorial").glob("[1-9]-*.md"))
+PAGES = sorted(
+    (ROOT / "docs" / "tutorial").glob("[1-9]*-*.md"), key=lambda page: int(page.stem.split("-")[0])
+)
 BLOCK = re.compile(r"(<!--- skip: next[^>]*-->\n\n)?```(\w+)\n(.*?)```", re.DOTALL)
 # The examples in PATH/examples are all that a reader has of the checkout.
-EXTRAS = ("ipulse[all,tensorboard]", "h5py")
+EXTRAS = ("ipulse[all,tensorboard]", "h5py", "pytest")
 
 
 class Block(NamedTuple):
