@@ -6,6 +6,7 @@ from typing import Any
 
 import tensorflow as tf
 
+from ipu_tensorflow_emulator import refused
 from ipu_tensorflow_emulator.ipu.ops.normalization_ops import normalised_groups
 from ipu_tensorflow_emulator.process import has_no_effect
 
@@ -166,3 +167,20 @@ EmbeddingLookup = Embedding
 GroupNorm = GroupNormalization
 InstanceNorm = InstanceNormalization
 LayerNorm = LayerNormalization
+
+_CAPTURING = (
+    "it captures gradients for the scale of a loss, and losses are not scaled here. Leave the "
+    "wrapper out"
+)
+_CTC = "its search is a kernel of PopLibs. Use tf.nn.ctc_beam_search_decoder"
+_EIGHT_BITS = "TensorFlow's ops on the host have no 8-bit floats. Use float16 or float32"
+CaptureActivationGradients = refused.function("CaptureActivationGradients", _CAPTURING)
+CaptureUpstreamGradients = refused.function("CaptureUpstreamGradients", _CAPTURING)
+CTCInferenceLayer = refused.function("CTCInferenceLayer", _CTC)
+CTCPredictionsLayer = refused.function("CTCPredictionsLayer", _CTC)
+ConvertToF8 = refused.function("ConvertToF8", _EIGHT_BITS)
+ConvertFromF8 = refused.function("ConvertFromF8", _EIGHT_BITS)
+EffectiveTransformer = refused.function(
+    "EffectiveTransformer",
+    "it packs sequences for PopLibs. Use MultiHeadAttention of Keras with a mask",
+)

@@ -2,34 +2,18 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
-from ipu_tensorflow_emulator.ipu.ipu_strategy import IPUStrategyV1
+from ipu_tensorflow_emulator.ipu.distributed import ipu_horovod_strategy as ipu_horovod_strategy
+from ipu_tensorflow_emulator.ipu.distributed import (
+    ipu_multi_replica_strategy as ipu_multi_replica_strategy,
+)
+from ipu_tensorflow_emulator.ipu.distributed import popdist_strategy as popdist_strategy
+from ipu_tensorflow_emulator.ipu.distributed.popdist_strategy import (
+    PopDistStrategy as PopDistStrategy,
+)
 
-
-class PopDistStrategy(IPUStrategyV1):
-    """A strategy of several processes, of which there is one."""
-
-    def __init__(
-        self,
-        ipu_device: str = "/device:IPU:0",
-        add_ipu_cross_replica_reductions: bool = True,
-        enable_dataset_iterators: bool = True,
-        enable_keras_extensions: bool = True,
-        **more: Any,
-    ) -> None:
-        """Use the configured IPUs."""
-        super().__init__(
-            ipu_device,
-            enable_dataset_iterators=enable_dataset_iterators,
-            enable_keras_extensions=enable_keras_extensions,
-        )
-
-
-IPUMultiReplicaStrategy = PopDistStrategy
-IPUHorovodStrategy = IPUHorovodStrategyV1 = PopDistStrategy
-ipu_horovod_strategy = sys.modules[__name__]  # a module of its own in older SDKs
+IPUMultiReplicaStrategy = IPUHorovodStrategy = IPUHorovodStrategyV1 = PopDistStrategy
 
 
 def allreduce(tensor: Any, op: Any = None, **_: Any) -> Any:

@@ -257,6 +257,12 @@ def case_layers_of_the_addons_are_those_of_keras() -> None:
 def case_popdist_answers_for_one_process() -> None:
     import popdist
     import popdist.tensorflow
+    from tensorflow.python.ipu.distributed.popdist_strategy import PopDistStrategy
+    from tensorflow.python.ipu.horovod import ipu_horovod_strategy
+
+    with PopDistStrategy().scope() as strategy:
+        assert strategy.num_replicas_in_sync == 1
+    assert ipu_horovod_strategy.IPUHorovodStrategy is ipu.horovod.PopDistStrategy
 
     assert not popdist.isPopdistEnvSet()
     counts = (popdist.getNumInstances(), popdist.getNumTotalReplicas(), popdist.getInstanceIndex())
@@ -270,6 +276,7 @@ def case_popdist_answers_for_one_process() -> None:
 
 
 def case_what_needs_an_executable_is_refused_with_words() -> None:
+    from tensorflow.keras.ipu.layers import CaptureActivationGradients
     from tensorflow.python.ipu.ops.all_to_all_op import all_gather
 
     estimators: List[Any] = []
@@ -279,6 +286,7 @@ def case_what_needs_an_executable_is_refused_with_words() -> None:
     for refused in (
         *estimators,
         all_gather,
+        CaptureActivationGradients,
         ipu.embedded_runtime.embedded_runtime_start,
         ipu.application_compile_op.experimental_application_compile_op,
         ipu.serving.export_single_step,
