@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import argparse
 import atexit
+import functools
 import os
 import re
 import runpy
 import sys
 from pathlib import Path
-from typing import List, Optional
+from typing import Any, List, Optional
 
 from ipu_tensorflow_emulator import settings
 from ipu_tensorflow_emulator.activation import has_announced, is_enabled, say
@@ -93,6 +94,7 @@ def main(arguments: Optional[List[str]] = None) -> int:
         from ipu_tensorflow_emulator.tensorflow_setup import present_tensorflow_1
 
         present_tensorflow_1()
+    sys.excepthook = functools.partial(_show, options.script, sys.excepthook)
     try:
         runpy.run_path(options.script, run_name="__main__")
     except Exception as error:
@@ -104,6 +106,14 @@ def main(arguments: Optional[List[str]] = None) -> int:
         if is_enabled() and not has_announced():
             say("the script did not import tensorflow.python.ipu, so nothing was emulated")
     return 0
+
+
+def _show(script: str, stock: Any, kind: Any, error: BaseException, trace: Any) -> None:
+    """Show an exception without the frames that started the script."""
+    own = trace
+    while own is not None and own.tb_frame.f_code.co_filename != script:
+        own = own.tb_next
+    stock(kind, error.with_traceback(own or trace), own or trace)
 
 
 def _hint(message: str) -> Optional[str]:

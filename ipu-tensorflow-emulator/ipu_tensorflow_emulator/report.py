@@ -92,7 +92,10 @@ def at_exit() -> None:
             "dequeue it"
         )
     if not settings.is_quiet():
-        sys.stderr.write(text())
+        if STATE.programs or STATE.without_effect or _usages():
+            sys.stderr.write(text())
+        else:
+            say("no program was run on the emulated IPUs")
     if settings.report_folder():
         write(Path(settings.report_folder()))
 

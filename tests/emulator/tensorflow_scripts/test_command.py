@@ -51,6 +51,8 @@ def test_what_a_script_lacks_is_said_with_the_way_on(
     done = ran(script)
     assert done.returncode == 1
     assert "Traceback" in done.stderr
+    assert "lacking.py" in done.stderr
+    assert "runpy" not in done.stderr  # the script's own frames only
     assert hint in done.stderr
     assert [each.name for each in tmp_path.iterdir()] == ["lacking.py"]
 
@@ -84,6 +86,8 @@ def test_settings_that_no_ipu_has_end_the_script(
     done = ran(script, ipus, flags)
     assert (done.returncode, done.stdout) == (1, "")
     assert words in done.stderr
+    assert "no program was run" in done.stderr
+    assert "Custom ops" not in done.stderr
     assert [each.name for each in tmp_path.iterdir()] == ["wrong.py"]
 
 

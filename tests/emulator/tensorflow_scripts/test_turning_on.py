@@ -37,7 +37,9 @@ def test_an_import_in_conftest_serves_the_tests_of_a_folder(tmp_path: Path) -> N
         "def test_one():\n"
         "    assert ipu.config.IPUConfig().auto_select_ipus == []\n"
         "def test_another():\n"
-        "    assert ipu.ipu_strategy.IPUStrategy().num_replicas_in_sync == 1\n"
+        "    import tensorflow as tf\n"
+        "    strategy = ipu.ipu_strategy.IPUStrategy()\n"
+        "    assert strategy.run(tf.function(lambda: tf.constant(1.0))) == 1.0\n"
     )
     done = ran(["-m", "pytest", "-q", "-p", "no:cacheprovider", str(tmp_path)])
     assert "2 passed" in done.stdout
