@@ -17,6 +17,7 @@ from ipulse_core.pva.band import band_of
 from poplar_emulator.user_op import OpUsage
 
 _TYPES = 12  # of ops that a line of text shows
+_TEXTS = 3  # columns of the table
 
 
 def document() -> Dict[str, Any]:
@@ -44,6 +45,7 @@ def text() -> str:
         [
             op["op_name"],
             op["library"],
+            "x".join(map(str, op["inputs"][0][1])) if op["inputs"] else "",
             f"{op['calls']['forward']:,}",
             f"{op['calls']['backward']:,}",
             f"{op['bytes_in']:,}",
@@ -54,15 +56,17 @@ def text() -> str:
         ]
         for op in found["custom_ops"]
     ]
-    head = ["op", "library", "forward", "backward", "bytes in", "bytes out", "cycles"]
-    lines += _table([*head, "tiles", "bytes on fullest tile"], rows) if rows else ["  none"]
+    head = ["op", "library", "first input", "forward", "backward", "bytes in", "bytes out"]
+    head += ["cycles", "tiles", "bytes on fullest tile"]
+    lines += _table(head, rows) if rows else ["  none"]
     cycles = sum(op["cycles"] for op in found["custom_ops"])
     lines += [f"  cycles of all: {band_of(cycles).text}"] if cycles else []
     lines += ["", "TensorFlow's ops, executed on the host: they have no cycles and no tiles here"]
     for program in found["host_programs"]:
-        runs = "" if program["runs"] is None else f", {program['runs']} runs"
+        number = program["runs"]
+        runs = "" if number is None else f", {number} {'run' if number == 1 else 'runs'}"
         ops = list(program["ops_by_type"].items())
-        counts = ", ".join(f"{name} {number}" for name, number in ops[:_TYPES])
+        counts = ", ".join(f"{name} {count}" for name, count in ops[:_TYPES])
         more = f", and {len(ops) - _TYPES} other types" if len(ops) > _TYPES else ""
         lines.append(f"  {program['name']}{runs}: {counts or 'none'}{more}")
     if not found["host_programs"]:
@@ -138,7 +142,7 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> List[str]:
     lines = []
     for row in [head, *rows]:
         cells = [
-            cell.ljust(width) if at < 2 else cell.rjust(width)
+            cell.ljust(width) if at < _TEXTS else cell.rjust(width)
             for at, (cell, width) in enumerate(zip(row, widths))
         ]
         lines.append("  " + "  ".join(cells).rstrip())

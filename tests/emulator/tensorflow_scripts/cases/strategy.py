@@ -278,6 +278,7 @@ def case_the_report_keeps_tiles_and_host_apart() -> None:
     assert host["ops_by_type"] == {"Tanh": 1}
     text = report.text().lower()
     assert "tanh 1" in text
+    assert " 3x4 " in text  # the shape of the op's first input
     assert not [word for word in ("seconds", "utilisation", "step time", " ms") if word in text]
 
 
