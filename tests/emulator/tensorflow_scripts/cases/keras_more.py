@@ -134,7 +134,7 @@ def case_stages_without_accumulation() -> None:
     with configured(2).scope():
         for kind in (TwoStages, StagesOfCalls):
             with pytest.raises(ValueError, match=r"set_pipelining_options\(\)"):
-                compiled(kind(), 4).fit(dataset(), verbose=0)
+                compiled(kind(), 3).fit(dataset(), verbose=0)
         model = compiled(TwoStages(), 3)
         model.set_pipelining_options(pipeline_schedule=ipu.pipelining_ops.PipelineSchedule(2))
         model.fit(dataset(), epochs=2, verbose=0)
