@@ -88,7 +88,7 @@ def accumulated_steps(model: Any, steps_per_execution: int) -> int:
     """
     options = options_of(model)
     is_pipelined = stages.stages_of(model, options.stages) is not None
-    is_in_turn = "Sequential" in str(options.schedule)
+    is_in_turn = stages.is_in_turn(options.schedule)
     if is_pipelined and options.pipelined_accumulation is None and not is_in_turn:
         raise ValueError(
             "The model is pipelined and `gradient_accumulation_steps_per_replica` is not set. Set "

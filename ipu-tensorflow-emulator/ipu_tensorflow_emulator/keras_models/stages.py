@@ -189,9 +189,14 @@ def check_order(model: Any, assigned: List[LayerAssignment]) -> None:
                 )
 
 
+def is_in_turn(schedule: Any) -> bool:
+    """Return whether a schedule runs one stage at a time, on IPUs too."""
+    return getattr(schedule, "name", None) == "Sequential"  # text of an IntEnum is its number
+
+
 def check_depth(count: int, number: int, schedule: Any, device_mapping: Any) -> None:
     """Raise tf.errors.FailedPreconditionError if stages that overlap do not divide the count."""
-    if device_mapping is None and "Sequential" not in str(schedule) and count % number:
+    if device_mapping is None and not is_in_turn(schedule) and count % number:
         raise tf.errors.FailedPreconditionError(
             None,
             None,

@@ -136,7 +136,9 @@ def case_stages_without_accumulation() -> None:
             with pytest.raises(ValueError, match=r"set_pipelining_options\(\)"):
                 compiled(kind(), 3).fit(dataset(), verbose=0)
         model = compiled(TwoStages(), 3)
-        model.set_pipelining_options(pipeline_schedule=ipu.pipelining_ops.PipelineSchedule(2))
+        model.set_pipelining_options(
+            pipeline_schedule=ipu.pipelining_ops.PipelineSchedule.Sequential
+        )
         model.fit(dataset(), epochs=2, verbose=0)
         same(model.get_weights(), stock())
     with pytest.raises(RuntimeError, match="within an IPUStrategy"), ipu.keras.PipelineStage(0):
