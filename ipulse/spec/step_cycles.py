@@ -94,6 +94,8 @@ def step_cycles(
         return None
     slots = min(max(1, round(_SLOTS * network.inputs)), network.input_slots)
     network = network._replace(input_slots=slots)
+    if isinstance(device, IPUDevice):  # TensorFlow's loss and update, on the device as well
+        network = network._replace(trains=True)
     activity = _activity_of(spec, network, rates)
     try:
         prediction = _predict(network, activity, host_link(device))

@@ -1,4 +1,4 @@
-"""The connection between a host and emulated IPUs.
+"""The connection between a host and IPUs, as the emulator models it.
 
 docs/evidence/cost_model.md says where the figures come from.
 """
@@ -13,8 +13,10 @@ class HostLink(NamedTuple):
 
     bytes_per_second: float
     latency_seconds: float
+    clock_hz: float = 1.33e9  # of the IPUs, to count its time in cycles
 
 
+_CLOCKS = {"ipu1": 1.6e9, "ipu2": 1.33e9, "ipu21": 1.85e9}
 LINKS = {
     "pcie": HostLink(32e9, 10e-6),  # one direction of the data sheet's 64 GB/s; inferred
     "fabric": HostLink(12.5e9, 15e-6),  # 100 Gbit/s of the data sheet of an IPU-M2000; inferred
@@ -28,7 +30,7 @@ def host_link(device: Any) -> HostLink:
         device: An emulator or an IPU device of a spec.
     """
     if device.kind != "emulator":
-        return LINKS["pcie"]
+        return LINKS["pcie"]._replace(clock_hz=_CLOCKS[device.architecture])
     link = LINKS[device.host_link]
     rate, latency = device.host_bytes_per_second, device.host_latency_seconds
     return HostLink(

@@ -36,7 +36,7 @@ from ipulse_core.spec.tile_placement import (
 ERROR = 1.1  # factor to the emulator's cycles at the same activity, for 80 % of networks
 
 _SYNC, _EXCHANGE, _BYTES_A_CYCLE = 90, 100, 4  # of the machine, as the next ones
-_CLOCK, _GLOBAL_SYNC = 1.33e9, 600
+_GLOBAL_SYNC = 600
 _WORKERS, _START, _SUPERVISOR = 6, 20, 11
 _COPY, _COPY_PER_BYTE, _COPY_PER_ODD_BYTE = 587, 0.4404, 3.125  # within a tile, by alignment
 _WORD, _ID, _COUNTS = 4, 2, 8  # bytes
@@ -640,7 +640,8 @@ def predict_cycles(
             sums.add(each, 1, True)
     host = 0.0
     for is_backward, size in _host_copies(network):
-        copied = math.ceil((link.latency_seconds + size / link.bytes_per_second) * _CLOCK)
+        seconds = link.latency_seconds + size / link.bytes_per_second
+        copied = math.ceil(seconds * link.clock_hz)
         host += copied
         sums.kinds[2] += _GLOBAL_SYNC
         sums.of[AROUND][is_backward] += copied + _GLOBAL_SYNC

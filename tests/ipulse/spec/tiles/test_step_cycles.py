@@ -130,6 +130,24 @@ def test_the_connection_to_the_host_counts() -> None:
     assert pcie.prediction.compute == fabric.prediction.compute
 
 
+def test_a_faster_clock_waits_more_cycles_for_the_host() -> None:
+    devices = ({"kind": "ipu", "architecture": name} for name in ("ipu2", "ipu21"))
+    slow, fast = (step_cycles(spec(device)) for device in devices)
+    assert slow is not None
+    assert fast is not None
+    assert fast.prediction.host > 1.3 * slow.prediction.host
+    assert fast.prediction.compute == slow.prediction.compute
+
+
+def test_an_ipu_trains_on_the_device() -> None:
+    ipu, emulated = (
+        step_cycles(spec(device)) for device in ({"kind": "ipu"}, {"training": "device"})
+    )
+    assert ipu is not None
+    assert emulated is not None
+    assert ipu.prediction == emulated.prediction
+
+
 def test_a_step_on_the_device_has_the_update() -> None:
     host, device = (step_cycles(spec({"training": place})) for place in ("host", "device"))
     assert host is not None
