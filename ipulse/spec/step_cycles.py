@@ -90,7 +90,7 @@ def step_cycles(
     if not isinstance(device, (EmulatorDevice, IPUDevice)) or not _is_known(spec):
         return None
     network = network_on_tiles(spec)
-    if network is None or network.ipus > 1 or network.recomputes or network.state_words < 1:
+    if network is None or network.ipus > 1 or network.recomputes:
         return None
     slots = min(max(1, round(_SLOTS * network.inputs)), network.input_slots)
     network = network._replace(input_slots=slots)
@@ -131,14 +131,14 @@ def _of_layer(layer: TileLayer, rates: Rates | None) -> Activity:
 
 
 def _is_known(spec: ExperimentSpec) -> bool:
-    network = spec.network
+    network, device = spec.network, spec.device
+    rounds_states = field_of(device, "states_dtype") != "float32" and field_of(
+        device, "stochastic_rounding"
+    )
     return not (
         has_several_programs(network)
         or network.trainable
-        or network.reset_gradient == "none"
+        or rounds_states
         or spec.training.regularisers
-        or any(
-            field_of(layer, "policy") != "index" or getattr(layer, "adaptation", None) is not None
-            for layer in spiking_layers(network)
-        )
+        or any(field_of(layer, "policy") == "top" for layer in spiking_layers(network))
     )

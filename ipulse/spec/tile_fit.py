@@ -118,7 +118,9 @@ def network_on_tiles(spec: ExperimentSpec) -> TileNetwork | None:
         loss=loss_name(spec.training) if _trains_on_device(device) else "",
         delay=network.delay,
         resets=network.reset != "none",
-        masks_resets=network.reset == "zero" and network.reset_gradient != "term",
+        masks_resets=network.reset == "zero"
+        and network.reset_gradient != "term"
+        and network.reset_on == "state",
     )
 
 

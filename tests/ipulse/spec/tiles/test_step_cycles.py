@@ -158,7 +158,23 @@ def test_a_step_on_the_device_has_the_update() -> None:
 @pytest.mark.parametrize(
     ("device", "network"),
     [
+        ({"states_dtype": "float16"}, {}),
+        ({}, {"reset_gradient": "none"}),
+        ({}, {"layers": [{"neurons": 64, "policy": "cyclic", "capacity": 8}]}),
+        ({}, {"layers": [{"neurons": 64, "adaptation": {}}]}),
+    ],
+)
+def test_what_is_predicted_as_well(device: dict[str, Any], network: dict[str, Any]) -> None:
+    found = step_cycles(spec(device, **network))
+    assert found is not None
+    assert found.prediction.total > 1e5
+
+
+@pytest.mark.parametrize(
+    ("device", "network"),
+    [
         ({"kind": "cpu"}, {}),
+        ({"states_dtype": "float16", "stochastic_rounding": True}, {}),
         ({"ipus": 2}, {}),
         ({"memory": "recompute"}, {}),
         ({}, {"layers": [{"neurons": 64, "policy": "top", "capacity": 8}]}),
