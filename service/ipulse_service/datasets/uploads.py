@@ -95,6 +95,24 @@ def add_complete(
     return _add(transaction, caller, purpose, size, sha256, transaction.now)
 
 
+def add_made(
+    transaction: Transaction, caller: str, purpose: str, size: int, sha256: str
+) -> UploadRow:
+    """Adds an upload of a file that the service made for a caller, as if it had been uploaded.
+
+    One with this content is kept for another day instead. Raises QuotaExceeded.
+    """
+    former = with_content(transaction, purpose, sha256)
+    if former is None:
+        project = transaction.access.project
+        quotas.check(transaction, Quota.UPLOADS, project, caller)
+        quotas.check(transaction, Quota.BYTES, project, caller, size)
+        return add_complete(transaction, caller, purpose, size, sha256)
+    change = update(uploads).where(uploads.c.id == former.id).values(expires_at=_end(transaction))
+    transaction.connection.execute(change)
+    return get(transaction, former.id)
+
+
 def get(transaction: Transaction, upload_id: str) -> UploadRow:
     """Returns an upload. Raises NotFound."""
     row = None
@@ -182,11 +200,15 @@ def _add(
         "size": size,
         "sha256": sha256,
         "created_at": transaction.now,
-        "expires_at": transaction.now + ABANDONED_SECONDS * 1000,
+        "expires_at": _end(transaction),
         "completed_at": completed_at,
     }
     transaction.connection.execute(insert(uploads).values(values))
     return get(transaction, str(values["id"]))
+
+
+def _end(transaction: Transaction) -> int:
+    return transaction.now + ABANDONED_SECONDS * 1000
 
 
 def _is_known(transaction: Transaction, sha256: str, size: int) -> bool:

@@ -19,6 +19,7 @@ from ipulse_service.background.publisher import Publisher
 from ipulse_service.background.reaper import Reaper
 from ipulse_service.background.sandbox_prober import SandboxProber
 from ipulse_service.background.sweep_controller import SweepController
+from ipulse_service.datasets.network_import import NetworkImporter
 from ipulse_service.db import migrations
 from ipulse_service.db.engine import DAY_MS, Database
 from ipulse_service.db.shared_reads import SharedReads
@@ -57,6 +58,7 @@ from ipulse_service.http.routes.data import (
     attempt_dataset,
     dataset_versions,
     datasets,
+    network_imports,
     ops,
     user_uploads,
 )
@@ -132,6 +134,7 @@ def create_app(settings: Settings) -> FastAPI:
         file_threads=FileThreadPool(),
         reader=reader,
         job_importer=JobImporter(blobs, reader, scratch),
+        network_importer=NetworkImporter(blobs, reader, scratch),
         notifier=notifier,
         shared_reads=SharedReads(),
         change_poller=ChangePoller(database, notifier, settings.poll_seconds),
@@ -221,6 +224,7 @@ def create_app(settings: Settings) -> FastAPI:
         datasets,
         dataset_versions,
         ops,
+        network_imports,
         user_uploads,
         tokens,
         people,

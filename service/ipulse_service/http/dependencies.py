@@ -20,6 +20,7 @@ from ipulse_service.jobs.search.values import zone_of
 MAX_WAIT_SECONDS = 30  # of most responses that wait for a change
 
 _INTEGER = re.compile(r"-?[0-9]+")
+_NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]{1,2})?")
 _RFC3339 = re.compile(
     r"[0-9]{4}-[0-9]{2}-[0-9]{2}([Tt ][0-9:.]+([Zz]|[+-][0-9]{2}:[0-9]{2})?)?", re.ASCII
 )
@@ -39,6 +40,7 @@ def written_as(form: re.Pattern[str], code: str, detail: str) -> BeforeValidator
 
 # The last metadata of an integer or a time in a query or header; limits come before it.
 DIGITS = written_as(_INTEGER, "int_parsing", "must be an integer in decimal digits, such as 20")
+NUMBER = written_as(_NUMBER, "float_parsing", "must be a number, such as 12.5")
 RFC3339 = written_as(
     _RFC3339, "datetime_parsing", "must be a time such as 2026-01-31T12:00:00Z (RFC 3339)"
 )

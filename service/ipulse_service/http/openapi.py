@@ -29,7 +29,7 @@ from ipulse_service.http.schemas.jobs.events import EventList
 from ipulse_service.http.schemas.jobs.job_list import JobList, ListedJob
 from ipulse_service.http.schemas.jobs.jobs import JobDetail
 from ipulse_service.http.schemas.jobs.validated_spec import ValidatedSpec
-from ipulse_service.http.schemas.problems import ProblemDocument
+from ipulse_service.http.schemas.problems import NirProblem, ProblemDocument
 from ipulse_service.http.schemas.sweeps.sweeps import SweepDetail, SweepList
 from ipulse_service.http.schemas.sweeps.trials import TrialList
 
@@ -86,7 +86,10 @@ class Application(FastAPI):
 
 def _complete(document: dict[str, Any]) -> None:
     schemas = document["components"]["schemas"]
-    _, problems = models_json_schema([(ProblemDocument, "serialization")], ref_template=_REF)
+    models = (ProblemDocument, NirProblem)
+    _, problems = models_json_schema(
+        [(model, "serialization") for model in models], ref_template=_REF
+    )
     schemas.update(problems["$defs"])
     schemas.update(events.json_schemas(_REF))
     schemas["EventList"]["properties"]["events"]["items"] = {"$ref": events.REF}

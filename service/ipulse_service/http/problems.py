@@ -16,6 +16,7 @@ from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 
+from ipulse.nir_errors import NirAmbiguous, NirChoice
 from ipulse_core import errors, strict_json
 from ipulse_core.errors import InvalidInput, IPUlseError, Problem
 from ipulse_service.http import etags, methods
@@ -157,7 +158,8 @@ def response(instance: str, error: IPUlseError) -> JSONResponse:
     if isinstance(error, RangeNotSatisfiable):
         headers["content-range"] = f"bytes */{error.size}"
     problems = error.problems if isinstance(error, InvalidInput) else ()
-    return document(instance, status, error.code, error.message, problems, headers)
+    choices = error.choices if isinstance(error, NirAmbiguous) else ()
+    return document(instance, status, error.code, error.message, problems, headers, choices)
 
 
 def document(
@@ -167,6 +169,7 @@ def document(
     detail: str,
     problems: Sequence[Problem] = (),
     headers: Mapping[str, str] | None = None,
+    choices: Sequence[NirChoice] = (),
 ) -> JSONResponse:
     """Returns a problem document.
 
@@ -182,6 +185,8 @@ def document(
         "request_id": log.request_id.get(),
         "errors": [problem.to_json() for problem in problems],
     }
+    if choices:
+        content["choices"] = [choice._asdict() for choice in choices]
     return JSONResponse(content, status, headers, MEDIA_TYPE)
 
 

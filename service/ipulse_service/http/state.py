@@ -15,6 +15,7 @@ from ipulse_service.background.publisher import Publisher
 from ipulse_service.background.reaper import Reaper
 from ipulse_service.background.sandbox_prober import SandboxProber
 from ipulse_service.background.sweep_controller import SweepController
+from ipulse_service.datasets.network_import import NetworkImporter
 from ipulse_service.db.access import NOBODY
 from ipulse_service.db.engine import Database
 from ipulse_service.db.shared_reads import SharedReads
@@ -59,6 +60,7 @@ class AppState:
     file_threads: FileThreadPool
     reader: DocumentReader
     job_importer: JobImporter
+    network_importer: NetworkImporter
     notifier: JobNotifier
     shared_reads: SharedReads
     change_poller: ChangePoller

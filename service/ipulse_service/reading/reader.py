@@ -36,6 +36,7 @@ class Kind(NamedTuple):
 
 ARCHIVE = Kind("ipulse_service.reading.archive", "archive", 600.0)
 NETWORK = Kind("ipulse_core.data_files.nir_outline", "network", 60.0)
+NIR = Kind("ipulse_core.nir", "NIR file", 60.0)
 PACKAGE = Kind("ipulse_service.reading.package", "package", 60.0)
 PROFILES = Kind("ipulse_service.reading.profiles", "profile", 60.0)
 

@@ -127,7 +127,7 @@ def test_every_event_is_as_described(service: InProcess, document: dict[str, Any
 
 
 def test_every_body_and_every_answer_has_an_example_that_is_one(document: dict[str, Any]) -> None:
-    named = {"ProblemDocument"}
+    named = {"ProblemDocument", "NirProblem"}
     for operations in document["paths"].values():
         for operation in operations.values():
             bodies = [operation.get("requestBody", {}), *operation["responses"].values()]
@@ -187,18 +187,23 @@ def test_errors_are_described_as_problem_documents(document: dict[str, Any]) -> 
             needs_token = path not in OPEN
             assert {"400", "500", "503", "4XX"} <= set(errors)
             assert ({"401", "403", "429"} <= set(errors)) is needs_token
-            for response in errors.values():
+            for status, response in errors.items():
                 if method == "head":
                     assert "content" not in response
                     continue
                 content = response["content"]["application/problem+json"]
+                has_choices = (path, status) == ("/v1/networks:import", "422")
+                name = "NirProblem" if has_choices else "ProblemDocument"
                 # RFC 6749, section 5.2, has a form of its own for refused grants.
                 is_grant = (
                     path == "/v1/auth/device/token" and "application/json" in response["content"]
                 )
                 assert len(response["content"]) == 1 + is_grant
-                assert content["schema"] == {"$ref": "#/components/schemas/ProblemDocument"}
-    assert "HTTPValidationError" not in document["components"]["schemas"]
+                assert content["schema"] == {"$ref": f"#/components/schemas/{name}"}
+    schemas = document["components"]["schemas"]
+    assert "HTTPValidationError" not in schemas
+    added = schemas["NirProblem"]["properties"].keys() - schemas["ProblemDocument"]["properties"]
+    assert added == {"choices"}
 
 
 def test_it_is_a_valid_openapi_document(document: dict[str, Any]) -> None:

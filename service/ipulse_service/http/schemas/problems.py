@@ -49,3 +49,39 @@ class ProblemDocument(BaseModel):
     code: str = Field(description="Stable; programs may rely on it.")
     request_id: str = Field(description="Finds the request in the service's log.")
     errors: list[ProblemDetail]
+
+
+class ProblemChoice(BaseModel):
+    """One meaning of an input that has several."""
+
+    options: dict[str, str] = Field(description="Parameters of the query that choose it.")
+    meaning: str = Field(description="For people; the wording may change.")
+
+
+class NirProblem(ProblemDocument):
+    """An error (RFC 9457) of a NIR file."""
+
+    model_config = example(
+        type="urn:ipulse:problem:nir_ambiguous",
+        title="Unprocessable Content",
+        status=422,
+        detail="the file does not say which program wrote it, and they differ in their spikes",
+        instance="/v1/networks:import",
+        code="nir_ambiguous",
+        request_id="3f6c1d2e9a8b7c6d",
+        errors=[
+            {
+                "pointer": "/body",
+                "code": "nir_ambiguous",
+                "detail": "the file does not say which program wrote it",
+            }
+        ],
+        choices=[
+            {"options": {"writer": "norse", "step_ms": "1"}, "meaning": "Norse"},
+            {"options": {"writer": "sinabs"}, "meaning": "Sinabs"},
+        ],
+    )
+
+    choices: list[ProblemChoice] | None = Field(
+        default=None, description="Of `nir_ambiguous`: what the file may mean; else absent."
+    )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import re
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Response
@@ -13,7 +12,7 @@ from pydantic_core import to_json
 from ipulse.curve_choices import Axis
 from ipulse_core.errors import Problem
 from ipulse_service.http import etags, problems
-from ipulse_service.http.dependencies import DIGITS, IfNoneMatch, State, written_as
+from ipulse_service.http.dependencies import DIGITS, NUMBER, IfNoneMatch, State
 from ipulse_service.http.problems import InvalidParameter
 from ipulse_service.http.schemas.jobs.curves import MetricCurves
 from ipulse_service.jobs import store
@@ -24,8 +23,6 @@ MAX_JOBS = 200
 MAX_POINTS = 10_000  # of a curve
 MAX_TOTAL = 200_000  # points of all jobs
 
-_NUMBER = r"^-?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]{1,2})?$"
-_AS_NUMBER = written_as(re.compile(_NUMBER), "float_parsing", "must be a number, such as 12.5")
 _NOT_MODIFIED: dict[int | str, dict[str, Any]] = {
     304: {"description": "The curves still have the ETag of If-None-Match."}
 }
@@ -59,10 +56,10 @@ class CurveQuery(BaseModel):
         "pauses and lost attempts. wall_time: seconds since 1970 UTC. share: of the planned "
         "epochs, from 0 to 1.",
     )
-    begin: Annotated[float, _AS_NUMBER] | None = Field(
+    begin: Annotated[float, NUMBER] | None = Field(
         default=None, alias="from", description="The smallest x."
     )
-    end: Annotated[float, _AS_NUMBER] | None = Field(
+    end: Annotated[float, NUMBER] | None = Field(
         default=None, alias="to", description="The largest x."
     )
     points: Annotated[int, Field(ge=2, le=MAX_POINTS), DIGITS] = Field(
