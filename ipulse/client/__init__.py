@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from .blocking.job import JobHandle as JobHandle
     from .blocking.sweep import SweepHandle as SweepHandle
     from .datasets.resources import DatasetVersion as DatasetVersion
+    from .datasets.resources import ImportedNetwork as ImportedNetwork
     from .job_comparison import JobComparison as JobComparison
     from .job_comparison import compare as compare
     from .jobs.batches import BatchResult as BatchResult
@@ -105,7 +106,7 @@ _NAMES = {
     ".blocking.found_jobs": ("FoundJobs",),
     ".blocking.job": ("JobHandle",),
     ".blocking.sweep": ("SweepHandle",),
-    ".datasets.resources": ("DatasetVersion",),
+    ".datasets.resources": ("DatasetVersion", "ImportedNetwork"),
     ".job_comparison": ("JobComparison", "compare"),
     ".jobs.batches": ("BatchResult", "JobSelection"),
     ".jobs.curves": ("MetricCurve",),

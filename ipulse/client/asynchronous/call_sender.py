@@ -35,6 +35,7 @@ class AsyncCallSender:
         self, call: APICall[T], tries: int | None = None, deadline: WaitDeadline | None = None
     ) -> T:
         retries = RetryPolicy(self.url, self._retries if tries is None else tries)
+        options = {} if call.timeout is None else {"timeout": call.timeout}
         while True:
             try:
                 response = await self._transport.request(
@@ -43,6 +44,7 @@ class AsyncCallSender:
                     params=call.params,
                     headers=call.headers,
                     content=call.content,
+                    **options,
                 )
             except httpx.TransportError as error:
                 delay = retries.after_error(error)

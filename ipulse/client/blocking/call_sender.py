@@ -36,6 +36,7 @@ class CallSender:
         self, call: APICall[T], tries: int | None = None, deadline: WaitDeadline | None = None
     ) -> T:
         retries = RetryPolicy(self.url, self._retries if tries is None else tries)
+        options = {} if call.timeout is None else {"timeout": call.timeout}
         while True:
             try:
                 response = self._transport.request(
@@ -44,6 +45,7 @@ class CallSender:
                     params=call.params,
                     headers=call.headers,
                     content=call.content,
+                    **options,
                 )
             except httpx.TransportError as error:
                 delay = retries.after_error(error)

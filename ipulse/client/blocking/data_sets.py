@@ -11,12 +11,18 @@ from typing import Any
 
 from ipulse.client.datasets import calls
 from ipulse.client.datasets.packing import name_of, packed, packed_arrays
-from ipulse.client.datasets.resources import DatasetVersion, PushedOp, UploadProgress
+from ipulse.client.datasets.resources import (
+    DatasetVersion,
+    ImportedNetwork,
+    PushedOp,
+    UploadProgress,
+)
 from ipulse.client.location import PathLike
 from ipulse.client.transport.retries import UPLOADING
 from ipulse_core.errors import InvalidInput, Problem
 from ipulse_core.input_files import InputFolder
 from ipulse_core.source_package import PREFIX, read_folder, write_package
+from ipulse_core.spec.nir_writers import ResetName, SolverName, WriterName
 
 from .uploads import FileUploads
 
@@ -123,6 +129,37 @@ class DataSets(FileUploads):
         """
         _, sha256 = self._upload(path, "weights", on_progress)
         return sha256
+
+    def import_nir(
+        self,
+        path: PathLike,
+        *,
+        writer: WriterName | None = None,
+        solver: SolverName | None = None,
+        step_ms: float | None = None,
+        reset: ResetName | None = None,
+        name: str | None = None,
+    ) -> ImportedNetwork:
+        """Make a spec of the network in a NIR file, and keep its weights on the service.
+
+        Args:
+            path: A NIR file of at most 256 MiB.
+            writer: The program that wrote it; nir: any that solves NIR's equations. By default what
+                a file of IPUlse says.
+            solver: How that program makes decays of time constants. exact: exp(-step / tau); euler:
+                1 - step / tau; unscaled: exact, and the input has no factor.
+            step_ms: Its time step in milliseconds.
+            reset: What a spike does to its membrane, in the same step or later, one step after.
+            name: The name of the spec; by default that of the file.
+
+        Raises NirAmbiguous, whose `choices` are the arguments to choose from, if the file does not
+        tell what its neurons do, and InvalidInput if it cannot be imported; the message names the
+        node. The service keeps the weights for a day, and as long as a job uses them.
+        """
+        file = Path(path)
+        options = {"writer": writer, "solver": solver, "step_ms": step_ms, "reset": reset}
+        named = {**options, "name": file.stem[:200] if name is None else name}
+        return self._send(calls.import_nir(file.read_bytes(), named))
 
     def push_program(
         self, folder: PathLike, follow_outside: bool = False, on_folder: OnFolder | None = None

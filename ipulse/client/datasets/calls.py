@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlencode
 
@@ -14,9 +15,10 @@ from ipulse_core.data_sets import NAME_PATTERN
 from ipulse_core.errors import InvalidInput, NotFound, Problem
 from ipulse_core.messages import ID
 
-from .resources import DatasetUpload, DatasetVersion, PushedOp
+from .resources import DatasetUpload, DatasetVersion, ImportedNetwork, PushedOp
 
 WAIT_SECONDS = 20  # that a response waits for the end of a check
+IMPORT_SECONDS = 150.0  # in which the service has read a NIR file, after its turn has come
 
 _VERSION = re.compile(r"latest|[0-9]{1,9}")
 
@@ -135,6 +137,22 @@ def get_op(sha256: str) -> APICall[PushedOp]:
 def delete_op(sha256: str) -> APICall[None]:
     """Return the call that deletes a custom op."""
     return APICall("DELETE", _op_path(sha256), lambda response: None)
+
+
+def import_nir(content: bytes, options: Mapping[str, Any]) -> APICall[ImportedNetwork]:
+    """Return the call that imports the content of a NIR file; options that are None are left out.
+
+    It may be repeated: the same weights are stored once.
+    """
+    return APICall(
+        "POST",
+        "/v1/networks:import",
+        lambda response: ImportedNetwork.from_json(object_in(response)),
+        {name: value for name, value in options.items() if value is not None},
+        {"Content-Type": "application/octet-stream"},
+        content,
+        IMPORT_SECONDS,
+    )
 
 
 def _op_path(sha256: str) -> str:

@@ -34,6 +34,26 @@ class DatasetUpload:
 
 
 @dataclass(frozen=True)
+class ImportedNetwork:
+    """A network of a NIR file: a spec for `submit`, and its weights, which the service keeps."""
+
+    spec: dict[str, Any]  # of version 2; network.initial.upload names the weights
+    notes: list[str]  # what was assumed, and what the spec expresses by other means
+    arrays: dict[str, list[int]]  # shapes of the weights by name
+    weights_sha256: str
+
+    @classmethod
+    def from_json(cls, value: dict[str, Any]) -> ImportedNetwork:
+        """Make an imported network of the service's JSON."""
+        return cls(
+            spec=value["spec"],
+            notes=[str(note) for note in value["notes"]],
+            arrays=value["arrays"],
+            weights_sha256=value["weights"]["sha256"],
+        )
+
+
+@dataclass(frozen=True)
 class DatasetVersion:
     """A version of a data set; `reference` is what `data.dataset` of a spec may say."""
 

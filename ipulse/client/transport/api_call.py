@@ -23,7 +23,10 @@ JSON_CONTENT = {"Content-Type": "application/json"}
 
 @dataclass(frozen=True)
 class APICall(Generic[T]):
-    """One request, and a function that reads its response."""
+    """One request, and a function that reads its response.
+
+    Its answer may begin after `timeout` seconds; None: after those of the connection.
+    """
 
     method: str
     path: str
@@ -31,6 +34,7 @@ class APICall(Generic[T]):
     params: dict[str, Any] = field(default_factory=dict)
     headers: dict[str, str] = field(default_factory=dict)
     content: bytes | None = None
+    timeout: float | None = None
 
     def answer(self, response: httpx.Response) -> T:
         """Return the result in a response. Raises the error that the response reports."""

@@ -6,6 +6,7 @@ from typing import Any
 
 import httpx
 
+from ipulse.nir_errors import NirAmbiguous, NirChoice, NirInvalid
 from ipulse_core import errors, strict_json
 from ipulse_core.errors import InvalidInput, InvalidJSON, IPUlseError, Problem, RemoteError
 
@@ -16,6 +17,7 @@ _BY_CODE: dict[str, type[IPUlseError]] = {
     for cls in vars(errors).values()
     if isinstance(cls, type) and issubclass(cls, IPUlseError)
 }
+_BY_CODE[NirInvalid.code] = NirInvalid
 _BY_STATUS: dict[int, type[IPUlseError]] = {
     400: InvalidInput,
     401: errors.NotAuthenticated,
@@ -45,6 +47,8 @@ def error_in(response: httpx.Response) -> IPUlseError:
 def _error_of(problem: dict[str, Any], status: int) -> IPUlseError:
     code = str(problem.get("code", ""))
     detail = str(problem.get("detail") or problem.get("title") or f"HTTP {status}")
+    if code == NirAmbiguous.code:
+        return NirAmbiguous(_problems_in(problem), detail, _choices_in(problem))
     cls = _BY_CODE.get(code) or _BY_STATUS.get(status, RemoteError)
     if issubclass(cls, InvalidInput):
         return cls(_problems_in(problem) or [Problem("", code or "invalid", detail)], detail)
@@ -63,6 +67,18 @@ def _problems_in(problem: dict[str, Any]) -> list[Problem]:
         )
         for item in (listed if isinstance(listed, list) else [])
         if isinstance(item, dict)
+    ]
+
+
+def _choices_in(problem: dict[str, Any]) -> list[NirChoice]:
+    listed = problem.get("choices")
+    return [
+        NirChoice(
+            {str(name): str(value) for name, value in item["options"].items()},
+            str(item.get("meaning", "")),
+        )
+        for item in (listed if isinstance(listed, list) else [])
+        if isinstance(item, dict) and isinstance(item.get("options"), dict)
     ]
 
 

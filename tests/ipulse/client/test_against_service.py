@@ -7,11 +7,15 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import nir
+import numpy as np
 import pytest
 
 from ipulse.client import JobHandle
+from ipulse.nir_errors import NirAmbiguous, NirInvalid
 from ipulse_core.errors import Conflict, InvalidInput, InvalidSpec, NotAuthenticated, NotFound
 from ipulse_core.states import JobState
+from tests.ipulse.cli.inputs.test_nir import chain
 from tests.ipulse.cutting_proxy import CuttingProxy
 from tests.ipulse.live_service import Agent, LiveService
 
@@ -119,6 +123,31 @@ class TestJobs:
         job = client.submit(SPEC)
         with pytest.raises(TimeoutError):
             job.wait(timeout=0.2)
+
+
+class TestNetworks:
+    def test_a_network_of_a_nir_file_is_imported_and_trained(
+        self, client: Any, tmp_path: Path
+    ) -> None:
+        path = tmp_path / "of others.nir"
+        nir.write(path, chain(64, 10))
+        found = client.import_nir(path, writer="nir", solver="euler", step_ms=1)
+        assert found.spec["name"] == "of-others"
+        assert found.spec["network"]["initial"] == {"upload": found.weights_sha256}
+        assert found.arrays == {"layer_1": [64, 4], "readout": [4, 10]}
+        assert client.submit(found.spec).state is JobState.QUEUED
+
+    def test_the_choices_of_an_ambiguous_file_are_arguments(
+        self, client: Any, tmp_path: Path
+    ) -> None:
+        path = tmp_path / "theirs.nir"
+        nir.write(path, chain(3, 2, tau=np.full(4, 20.0)))
+        with pytest.raises(NirAmbiguous) as caught:
+            client.import_nir(path)
+        [choice] = [each for each in caught.value.choices if each.options["writer"] == "norse"]
+        assert client.import_nir(path, **choice.options).spec["name"] == "theirs"
+        with pytest.raises(NirInvalid, match="hidden"):
+            client.import_nir(path, writer="snntorch")
 
 
 class TestEvents:
