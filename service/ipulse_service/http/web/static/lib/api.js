@@ -22,6 +22,8 @@ export class ApiError extends Error {
     this.isFinal = status < 500 && status !== 429;
     /** @type {{pointer?: string, detail: string}[]} */
     this.errors = body.errors ?? [];
+    /** @type {{options: Record<string, string>, meaning: string}[]} */
+    this.choices = body.choices ?? [];
     this.requestId = body.request_id;
   }
 }
@@ -121,6 +123,11 @@ async function json(method, path, options = {}) {
 
 export const api = {
   raw,
+  /** Sends a file, however long that takes. @param {Blob} file @param {Options} [options] @returns {Promise<any>} */
+  upload: async (path, file, options) => {
+    const headers = { "content-type": "application/octet-stream" };
+    return shownJSON(await raw("POST", path, { ...options, body: file, headers }));
+  },
   /** @param {Options} [options] @returns {Promise<any>} */
   get: (path, options) => json("GET", path, options),
   /** @param {any} [body] @param {Options} [options] @returns {Promise<any>} */

@@ -12,6 +12,7 @@ import { EXAMPLES, exampleNamed } from "./examples.js";
 import { NOTATION, form } from "./form.js";
 import { check } from "./check.js";
 import { layerFields } from "./layer_fields.js";
+import { importNir, importState } from "./network_import.js";
 import { opFields, opsOf } from "./op_fields.js";
 import { packageFields } from "./package_fields.js";
 import { plan } from "./plan.js";
@@ -36,6 +37,7 @@ class NewView extends View {
     isChecking: { state: true },
     isSending: { state: true },
     ops: { state: true },
+    imported: { state: true },
   };
 
   constructor() {
@@ -46,6 +48,8 @@ class NewView extends View {
     this.isChecking = false;
     this.isSending = false;
     this.ops = new Map(); // that the text names, by digest
+    /** @type {import("./network_import.js").Import | null} */
+    this.imported = null; // the NIR file that was chosen
     this.packages = []; // of neurons, that the service accepts
     this.parent = null; // the job that it is a clone of
     this.submission = newKey();
@@ -60,6 +64,7 @@ class NewView extends View {
   }
 
   async load(route, signal) {
+    this.imported = null;
     const [schema, { YAML }, packages] = await Promise.all([
       specSchema(),
       import("../../../vendor/bundles/editor.js"),
@@ -181,7 +186,24 @@ class NewView extends View {
     return parent?.brief && found?.plan ? changed(parent.brief, found.plan.brief) : null;
   }
 
+  /** Imports a NIR file; a later choice of a file or a meaning replaces this one. */
+  async import(file, options = {}) {
+    if (!file) return;
+    const begun = { file, isReading: true };
+    this.imported = begun;
+    const { shown, spec } = await importNir(file, options, this.signal);
+    if (this.imported !== begun || this.signal.aborted) return;
+    this.imported = shown;
+    if (!spec) return;
+    this.parent = null;
+    this.write(this.YAML.stringify(spec, NOTATION));
+  }
+
   async open(file) {
+    if (/\.(nir|h5|hdf5)$/i.test(file.name)) {
+      this.import(file);
+      return;
+    }
     if (file.size > 2 ** 20) {
       toast("A spec has at most 1 MiB.", { isBad: true });
       return;
@@ -223,10 +245,27 @@ class NewView extends View {
             event.target.value = "";
           }}>
             <option value="">choose …</option>${EXAMPLES.map(({ name, title }) => html`<option value=${name}>${title}</option>`)}</select></label>
+          <label class="button file">Import a NIR file<input type="file" name="nir" accept=".nir,.h5,.hdf5" class="visually-hidden" @change=${(
+            event,
+          ) => {
+            this.import(event.target.files[0]);
+            event.target.value = ""; // the same file may be chosen again
+          }}></label>
           <label class="button file">Open a file<input type="file" accept=".yaml,.yml,.json,application/json" class="visually-hidden" @change=${(event) => this.open(event.target.files[0])}></label>
         </div></header>
       <form class="new" @submit=${(event) => this.submit(event)}>
         <section class="spec" aria-label="Spec">
+          ${
+            this.imported
+              ? importState(
+                  this.imported,
+                  ({ options }) => this.import(this.imported?.file, options),
+                  () => {
+                    this.imported = null;
+                  },
+                )
+              : nothing
+          }
           <ip-editor .text=${this.text} .problems=${found?.problems.length ? found.problems : notes} .schema=${this.schema} @change=${(event) => set(event.detail)} @open=${(event) => this.open(event.detail)}></ip-editor>
           <p class="soft small">YAML or JSON. Drop or paste a file; <kbd>Ctrl</kbd> <kbd>Space</kbd> shows the fields, <kbd>Tab</kbd> leaves the editor.</p>
         </section>
