@@ -17,8 +17,6 @@ from sqlalchemy.exc import (
     DatabaseError,
     DBAPIError,
     InterfaceError,
-    InternalError,
-    OperationalError,
     TimeoutError,
 )
 
@@ -33,9 +31,6 @@ from ipulse_service.db.sqlite import SQLite
 from ipulse_service.db.steady_clock import SteadyClock
 from ipulse_service.db.tables import trials
 from ipulse_service.db.wake_up import WakeUp
-
-# The database itself fails: it is locked, full, unreadable or gone, or is no database.
-_TROUBLE = (DatabaseError, OperationalError, InterfaceError, InternalError)
 
 DAY_MS = 86_400_000
 
@@ -244,7 +239,7 @@ class Database:
 
     def is_fault_of_code(self, error: DBAPIError) -> bool:
         """Returns whether a constraint or a statement is wrong, and not the database fails."""
-        return type(error) not in _TROUBLE or self.backend.is_wrong_statement(error)
+        return self.backend.is_fault_of_code(error)
 
     def _transaction(self, connection: Connection, is_writing: bool) -> Transaction:
         half_life = self.usage_half_life_ms

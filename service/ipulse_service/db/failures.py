@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from sqlalchemy.exc import DatabaseError, InterfaceError, InternalError, OperationalError
+
 from ipulse_core.errors import Unavailable
+
+# The database itself fails: it is locked, full, unreadable or gone, or is no database.
+TROUBLE = (DatabaseError, OperationalError, InterfaceError, InternalError)
 
 
 class DatabaseFailed(Unavailable):

@@ -10,10 +10,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 
 from sqlalchemy import URL, Connection, create_engine, text
-from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import DBAPIError, NotSupportedError
 
 from ipulse.install_hint import install_hint
 from ipulse_core.errors import MissingDependency
+from ipulse_service.db.failures import TROUBLE
 
 LOCK_SECONDS = 10  # the longest wait for a row that another transaction has locked
 STATEMENT_SECONDS = 30
@@ -146,13 +147,23 @@ class PostgreSQL:
     def checkpoint(self) -> None:
         """Does nothing: the server does so by itself."""
 
-    def is_wrong_statement(self, _error: DBAPIError) -> bool:
-        """Returns False: the driver has a class of its own for these errors."""
-        return False
+    def is_fault_of_code(self, error: DBAPIError) -> bool:
+        """Returns whether a constraint or a statement is wrong, and not the database fails."""
+        return type(error) not in TROUBLE and not _is_of_a_standby(error)
 
     def close(self) -> None:
         """Closes all connections."""
         self.writing.dispose()
+
+
+def _is_of_a_standby(error: DBAPIError) -> bool:
+    """Returns whether a server refuses to write because it was not promoted yet.
+
+    It says "feature not supported", in words of the server's language, where it checks settings, as
+    that of a transaction to write; statements are checked elsewhere.
+    """
+    place = getattr(getattr(error.orig, "diag", None), "source_file", None)  # may be a path
+    return isinstance(error, NotSupportedError) and str(place).endswith("guc.c")
 
 
 def _key(name: str) -> int:

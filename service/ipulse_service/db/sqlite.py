@@ -17,6 +17,7 @@ from sqlalchemy.exc import DBAPIError
 
 from ipulse_core.errors import Unavailable
 from ipulse_core.worker_faults import errors_name
+from ipulse_service.db.failures import TROUBLE
 from ipulse_service.db.group_fsync import GroupFsync
 from ipulse_service.db.keyed_lock import KeyedLock
 from ipulse_service.db.write_turns import WriteTurns
@@ -155,10 +156,12 @@ class SQLite:
             connection.exec_driver_sql("PRAGMA incremental_vacuum(1)")
         return free > PAGES_AT_ONCE
 
-    def is_wrong_statement(self, error: DBAPIError) -> bool:
-        """Returns whether an error is about a statement, such as one with an unknown column."""
-        # SQLITE_ERROR is the code of nothing else; the driver calls it an operational error.
-        return getattr(error.orig, "sqlite_errorcode", None) == sqlite3.SQLITE_ERROR
+    def is_fault_of_code(self, error: DBAPIError) -> bool:
+        """Returns whether a constraint or a statement is wrong, and not the database fails."""
+        # The driver calls a statement with an unknown column an operational error; SQLITE_ERROR is
+        # the code of nothing else.
+        is_wrong = getattr(error.orig, "sqlite_errorcode", None) == sqlite3.SQLITE_ERROR
+        return is_wrong or type(error) not in TROUBLE
 
     def close(self) -> None:
         """Closes all connections."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from sqlalchemy.exc import DBAPIError
 from ipulse_core.errors import Unavailable
 from ipulse_service.db.engine import Database
 from ipulse_service.db.tables import outbox
+from ipulse_service.selftest import postgresql
 
 pytestmark = pytest.mark.postgresql
 
@@ -40,6 +42,31 @@ def test_a_client_gets_a_hint_and_the_log_the_cause(
     [record] = caplog.records
     assert record.error == why  # type: ignore[attr-defined]  # given as an extra
     assert "secret" not in f"{why}{cause}"
+
+
+def test_a_standby_that_is_not_promoted_yet_is_a_passing_failure() -> None:
+    # Short, because a socket's path is, and open to the account of the servers.
+    with tempfile.TemporaryDirectory(prefix="ipulse-standby-") as name:
+        folder = Path(name)
+        folder.chmod(0o711)
+        programs = postgresql.programs()
+        primary = postgresql.PostgreSQLServer(programs, folder / "primary")
+        standby = postgresql.PostgreSQLServer(programs, folder / "standby")
+        database = Database(f"postgresql://{postgresql.USER}@/postgres?host={standby.sockets}")
+        try:
+            primary.make()
+            standby.copy(primary)
+            with database.read() as transaction:
+                transaction.connection.execute(text("SELECT 1"))
+            with pytest.raises(Unavailable, match="try again"), database.write() as transaction:
+                transaction.connection.execute(text("SELECT 1"))
+            standby.promote()
+            with database.write() as transaction:
+                transaction.connection.execute(text("CREATE TABLE written (id int)"))
+        finally:
+            database.close()
+            standby.stop()
+            primary.stop()
 
 
 def test_another_process_that_keeps_the_file_locked_is_reported_as_unavailable(
