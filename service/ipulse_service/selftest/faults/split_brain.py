@@ -128,8 +128,9 @@ def stop_agent(testbed: Testbed, random: Random, lease_seconds: float) -> Iterat
     held = testbed.held_by(name)
     signal_tree(testbed.pid(name), signal.SIGSTOP)
     try:
+        held += testbed.held_by(name)  # also what it claimed in between
         time.sleep(lease_seconds + STOPPED_SECONDS)
     finally:
         signal_tree(testbed.pid(name), signal.SIGCONT)
-    struck = tuple(one.id for one in held)
+    struck = tuple({one.id for one in held})
     yield FaultOutcome("stop agent past its lease", at, struck, is_aimed=True)
