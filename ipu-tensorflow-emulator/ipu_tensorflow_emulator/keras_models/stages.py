@@ -12,6 +12,7 @@ from ipu_tensorflow_emulator.keras_models import subclasses
 _KEY = "_ipu_pipeline_stages"  # by the number of the call
 _ALL_CALLS = "_ipu_pipeline_stage"  # of calls without a stage of their own
 _trained_whole: List[str] = []  # names of models that are trained without a pipeline
+_without_pipeline: List[str] = []  # the errors of those that name stages
 
 
 class LayerAssignment:
@@ -53,10 +54,18 @@ class LayerAssignment:
 
 @contextmanager
 def trained_whole(model: Any, is_whole: bool) -> Iterator[None]:
-    """Train a model, without a pipeline if it is whole; its call() then must name no stages."""
+    """Train a model, without a pipeline if it is whole; its call() then must name no stages.
+
+    Raises ValueError if it does.
+    """
     _trained_whole.extend([model.name] if is_whole else [])
+    _without_pipeline.clear()
     try:
         yield
+    except Exception as error:
+        if _without_pipeline:  # AutoGraph of TensorFlow 2.6 raises another error
+            raise ValueError(_without_pipeline[0]) from error
+        raise
     finally:
         _trained_whole.clear()
 
@@ -64,10 +73,11 @@ def trained_whole(model: Any, is_whole: bool) -> Iterator[None]:
 def check_pipelined() -> None:
     """Raise ValueError if a model names a stage while it is trained without a pipeline."""
     if _trained_whole:
-        raise ValueError(
+        _without_pipeline.append(
             f"{_trained_whole[-1]} names pipeline stages and `gradient_accumulation_steps_per_"
             "replica` is not set. Set it with set_pipelining_options() before fit()"
         )
+        raise ValueError(_without_pipeline[0])
 
 
 def is_sequential(model: Any) -> bool:
