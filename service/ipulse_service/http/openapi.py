@@ -28,6 +28,7 @@ from ipulse_service.http.schemas.jobs.comparison import ComparedJob, ComparisonI
 from ipulse_service.http.schemas.jobs.events import EventList
 from ipulse_service.http.schemas.jobs.job_list import JobList, ListedJob
 from ipulse_service.http.schemas.jobs.jobs import JobDetail
+from ipulse_service.http.schemas.jobs.plans import PlannedJob
 from ipulse_service.http.schemas.jobs.validated_spec import ValidatedSpec
 from ipulse_service.http.schemas.problems import NirProblem, ProblemDocument
 from ipulse_service.http.schemas.sweeps.sweeps import SweepDetail, SweepList
@@ -45,6 +46,7 @@ _EXAMPLES_WITH_NULLS: tuple[type[BaseModel], ...] = (
     JobDetail,
     JobList,
     ListedJob,
+    PlannedJob,
     SubmittedBatch,
     SweepConfig,
     SweepDetail,
