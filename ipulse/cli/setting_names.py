@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Sequence
+
+_LAYER = re.compile(r"\[[0-9]+\]")
 
 
 def setting_names() -> list[str]:
@@ -18,7 +21,18 @@ def setting_names() -> list[str]:
 
 
 def offered_settings(names: Sequence[str], begun: str) -> list[str]:
-    """Return the beginnings of settings, such as `epochs=`, that continue a text."""
+    """Return the beginnings of settings, such as `epochs=`, that continue a text.
+
+    The text may begin in the middle of a path, at any layer: `layers[1].neu`.
+    """
     if "=" in begun:
         return []
-    return [f"{name}=" for name in names if name.startswith(begun) and (begun or "." not in name)]
+    plain = _LAYER.sub("[0]", begun)
+    is_path = plain != begun or "." in begun or "[" in begun
+    found = []
+    for name in names:
+        if name.startswith(plain) and (begun or "." not in name):
+            found.append(f"{begun}{name[len(plain) :]}=")
+        elif is_path and f".{plain}" in name:
+            found.append(f"{begun}{name.partition(f'.{plain}')[2]}=")
+    return list(dict.fromkeys(found))

@@ -10,6 +10,7 @@ from itertools import cycle
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from typer._completion_classes import BashComplete, FishComplete, ZshComplete
 
@@ -59,6 +60,30 @@ class TestEveryShell:
         line = "ipulse status --url http://127.0.0.1:1 "
         assert "latest" not in offered(shell, line, offline, IPULSE_TOKEN="t" * 40)
         assert "latest" not in offered(shell, "ipulse logs ", offline, IPULSE_HOME=str(tmp_path))
+
+
+def test_sweeps_data_sets_columns_and_values(
+    service: LiveService,
+    client: Connection,
+    offline: Run,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("IPULSE_CACHE", str(tmp_path))
+    write_index(whole_command())
+    client.create_sweep(SPEC, vary={"learning_rate": [0.1, 0.2]}, name="rates")
+    client.push_dataset(name="mine", spikes=np.ones((4, 3, 2), bool), labels=np.array([0, 1, 0, 1]))
+    home = {"IPULSE_HOME": str(service.home), "IPULSE_CACHE": str(tmp_path)}
+    for line, expected in (
+        ("ipulse sweep show la", "latest"),
+        ("ipulse data show mi", "mine"),
+        ("ipulse list --columns learn", "learning_rate"),
+        ("ipulse submit a.yaml --set learn", "learning_rate="),
+        ("ipulse clone latest --set layers[1].neu", "layers[1].neurons="),
+        ("ipulse submit a.yaml --start-mode = we", "weights"),
+        ("ipulse submit a.yaml --start-mode=we", "--start-mode=weights"),
+    ):
+        assert expected in offered("bash", line, offline, **home).split(), line
 
 
 def command_lines(command: Any, words: list[str], seen: set[str]) -> Iterator[list[str]]:
