@@ -209,6 +209,14 @@ def test_two_configurations_show_their_changed_lines(page: Page, group: str) -> 
     assert set(page.texts(".diff tbody th")) == {"name", "training.optimizer.learning_rate"}
 
 
+def test_an_address_may_name_the_latest_jobs(page: Page, service: InProcess, group: str) -> None:
+    recent = service.user.get("/v1/jobs", params={"page_size": 2}).json()["jobs"]
+    last, before = (job["id"] for job in recent)
+    page.open("/compare?jobs=latest~1,latest&x=step")
+    page.until(lambda: page.address() == f"/compare?jobs={before},{last}&x=step")
+    page.until(lambda: len(page.all(".chips li")) == 2)
+
+
 def test_without_jobs_the_page_says_how_to_choose_them(page: Page, group: str) -> None:
     page.open("/compare")
     page.press("Compare the last two jobs")

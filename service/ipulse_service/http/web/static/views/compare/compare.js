@@ -3,6 +3,7 @@ import { html, nothing } from "../../vendor.js";
 import { api, zone } from "../../lib/api.js";
 import { isOver, label, metric } from "../../lib/format.js";
 import { isNarrow, onNarrow } from "../../lib/narrow.js";
+import { fullId } from "../../lib/ids.js";
 import { names } from "../../lib/query.js";
 import { View } from "../../app/view.js";
 import { updateQuery } from "../../app/router.js";
@@ -29,7 +30,7 @@ const USUAL = ["test_accuracy", "test_loss", "accuracy", "loss"];
 const FIELDS = ["name", "device"]; // that group jobs as settings do
 const JOBS = ["jobs", "q"]; // of the address; the rest is how they are shown
 
-const whole = (id) => (id.startsWith("job_") ? id : `job_${id}`);
+const whole = (id) => (/^(job_|latest)/.test(id) ? id : `job_${id}`);
 
 class CompareView extends View {
   static poll = 5000;
@@ -127,7 +128,9 @@ class CompareView extends View {
   }
 
   async load(_route, signal) {
-    const { ids, q, group } = this;
+    const { q, group } = this;
+    const ids = await Promise.all(this.ids.map((id) => fullId(id, signal)));
+    if (ids.join() !== this.ids.join()) updateQuery({ jobs: ids.join(",") });
     if (!ids.length && q === null) {
       const latest = await api.get("/v1/jobs", { query: { page_size: 2 }, signal });
       return { latest: latest.jobs };
