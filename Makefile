@@ -58,6 +58,7 @@ lint: dev ## Style, types and imports of Python, C++ and JavaScript; changes not
 	@$(BIN)/clang-format --dry-run -Werror $(CPP_SOURCES)
 	@scripts/lint-web
 	@scripts/long-files
+	@scripts/replaced-words
 
 kernels: runtime ## Compile kernels and emulator now rather than in the first job.
 	@TF_CPP_MIN_LOG_LEVEL=2 $(BIN)/python -m ipulse_ops.build_cache.prebuild

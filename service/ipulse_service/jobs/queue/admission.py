@@ -87,28 +87,28 @@ def _of_pool(needs: Needs) -> str:
 
 
 def _no_such_combination(with_device: Sequence[KnownAgent], needs: Needs) -> Problem:
-    wanted, cures = [], []
+    wanted, fixes = [], []
     if needs.ipus:
         wanted.append(f"{needs.ipus} IPUs")
-        cures.append("lower device.ipus")
+        fixes.append("lower device.ipus")
     if needs.data_set is not None:
         wanted.append(f"the data set {needs.data_set}")
-        cures.append("put the data set into the data directory of another worker")
+        fixes.append("put the data set into the data directory of another worker")
     requirements = needs.requirements
     if requirements.labels:
         wanted.append(f"the labels {_written(requirements.labels)}")
-        cures.append("change device.where")
+        fixes.append("change device.where")
     for name in requirements.software:
         if not all(agent.may_have(name) for agent in with_device):
             wanted.append(TEXTS[name])
-            cures.append(FIXES[name])
+            fixes.append(FIXES[name])
     if requirements.neuron_packages:
         wanted.append(f"the packages of neurons {', '.join(requirements.neuron_packages)}")
-        cures.append("install them on such a worker")
+        fixes.append("install them on such a worker")
     if requirements.too_little:
         wanted.append(too_little_text(needs))
-        cures.append("free the disk of such a worker")
-    detail = f"no agent has all of: {', '.join(wanted)}. Change one: {', or '.join(cures)}"
+        fixes.append("free the disk of such a worker")
+    detail = f"no agent has all of: {', '.join(wanted)}. Change one: {', or '.join(fixes)}"
     pointer = "/device/kind"
     if needs.ipus or requirements.labels:
         pointer = "/device/ipus" if needs.ipus else "/device/where"
