@@ -94,7 +94,8 @@ def test_thousands_with_files_are_deleted_by_requests_that_keep_their_time(
     deleted = remaining = 0
     while not deleted or remaining:
         done = timed(alone, "delete", all=True)
-        assert done["changed"] > 0
+        # One whose time ends with the last job does not know that none remains.
+        assert done["changed"] > 0 or not done["remaining"]
         deleted, remaining = deleted + done["changed"], done["remaining"]
     assert deleted == 2_000
     assert alone.user.get("/v1/jobs").json()["jobs"] == []

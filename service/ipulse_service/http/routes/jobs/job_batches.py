@@ -126,13 +126,15 @@ async def change_all(query: BatchQuery, state: AppState, change: Change) -> Batc
     if query.dry_run:
         return result
     after: int | None = 0
-    while after is not None and time.monotonic() < end:
+    while after is not None:  # at least once, so that who repeats it comes to an end
         batch = await run_in_threadpool(_write, state, change, wanted, after, counts.last)
         if batch.digests:
             await state.file_threads.run(_forget_files, state, batch.digests, end)
         result.changed += batch.changed
         result.unchanged += batch.unchanged
         after = batch.last
+        if time.monotonic() >= end:
+            break
     done = result.changed + result.unchanged
     result.remaining = 0 if after is None else max(1, total - done)
     return result
