@@ -13,7 +13,8 @@ const QUOTAS = {
 /** @param {{plan?: any, error?: any} | null} found the answer of `POST /v1/sweeps:plan`, null before */
 export function sweepPlan(found) {
   if (!found) return html`<p class="soft small" role="status">The plan is shown once all fields are filled in.</p>`;
-  return html`<ul class="plan" role="status">${found.error ? problems(found.error) : facts(found.plan)}</ul>`;
+  const lines = found.error ? problems(found.error) : facts(found.plan);
+  return html`<div role="status"><ul class="plan">${lines}</ul></div>`;
 }
 
 function problems(error) {
