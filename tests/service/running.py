@@ -209,7 +209,11 @@ class Program(Service):
         self.log_path = settings.home / "service.log"
 
     def __enter__(self) -> Self:
-        self.start()
+        try:
+            self.start()
+        except BaseException:
+            self.end(signal.SIGKILL)
+            raise
         return self
 
     def __exit__(
