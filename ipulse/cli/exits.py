@@ -148,8 +148,10 @@ def _option_names(command: Callable[..., int]) -> dict[str, str]:
     for name, parameter in inspect.signature(command).parameters.items():
         for given in getattr(parameter.annotation, "__metadata__", ()):
             if isinstance(given, OptionInfo):
-                flags = [flag for flag in given.param_decls or () if flag.startswith("--")]
-                found[name] = flags[0].partition("/")[0] if flags else f"--{name}"
+                # Typer takes the first name as a default, until it builds the command.
+                names = (given.default, *(given.param_decls or ()))
+                flags = [name for name in names if str(name).startswith("--")]
+                found[name] = str(flags[0]).partition("/")[0] if flags else f"--{name}"
     return {name: flag.replace("_", "-") for name, flag in found.items()}
 
 

@@ -146,7 +146,7 @@ class TestSubmit:
         for files in ([str(spec_file)], [str(spec_file), str(other)]):
             ran = run("submit", *files, "--tag", "Not A Tag")
             assert (ran.code, ran.out) == (2, "")
-            assert ran.err.count("/tags/0") == 1
+            assert ran.err.count("--tag: ") == 1
             assert not any(file in ran.err for file in files)
 
     def test_the_text_is_kept_with_its_comments_and_settings(
