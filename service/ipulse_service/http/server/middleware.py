@@ -12,7 +12,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from ipulse_core.errors import Problem
+from ipulse_core.errors import IPUlseError, NotFound, Problem
 from ipulse_service.http import log_context as log
 from ipulse_service.http import methods, problems
 from ipulse_service.http.metrics import NO_ROUTE, Metrics
@@ -111,9 +111,7 @@ class ProtocolMiddleware:
             return
         if target := _ABSOLUTE.fullmatch(scope["raw_path"]):
             _use_absolute_form(scope, *target.groups())
-        if place := _place_of_nul(scope):
-            detail = "has the character NUL (%00), which nothing here contains"
-            error = problems.InvalidParameter([Problem(place, "wrong_form", detail)])
+        if error := _error_of_nul(scope):
             await problems.response(scope["path"], error)(scope, receive, send)
             return
         if scope["method"] != "GET" and "range" in headers:
@@ -125,11 +123,14 @@ class ProtocolMiddleware:
             await self._app(scope, receive, send)
 
 
-def _place_of_nul(scope: Scope) -> str:
-    """Returns in which part of the address there is a NUL, which PostgreSQL takes in no text."""
-    if "\0" in scope["path"]:
-        return "/path"
-    return "/query" if b"%00" in scope["query_string"] else ""
+def _error_of_nul(scope: Scope) -> IPUlseError | None:
+    """Returns why an address with a NUL, which PostgreSQL takes in no text, is refused."""
+    if "\0" in scope["path"] and scope["path"].startswith("/v1/"):
+        return NotFound("nothing has a name or id with the character NUL (%00)")
+    if b"%00" in scope["query_string"]:
+        detail = "has the character NUL (%00), which nothing here contains"
+        return problems.InvalidParameter([Problem("/query", "wrong_form", detail)])
+    return None
 
 
 def _use_absolute_form(scope: Scope, authority: bytes, raw_path: bytes) -> None:
