@@ -55,7 +55,8 @@ class TestList:
             assert shown.pop("values") is None, "no columns were asked for"
             assert shown.pop("waiting_on") is None, "it was not asked for"
             whole = service.job(shown["id"])
-            only_alone = {name: whole[name] for name in ("notes", "spec", "waiting_on")}
+            names = ("cycles_band", "notes", "spec", "waiting_on")
+            only_alone = {name: whole[name] for name in names}
             assert whole == {**shown, **only_alone}
             assert list(whole)[: len(shown)] == list(shown)
 
