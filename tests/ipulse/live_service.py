@@ -49,8 +49,8 @@ class LiveService:
     def token(self) -> str:
         return (self.home / "token").read_text()
 
-    def agent(self) -> Agent:
-        return Agent(self.url, local_agents.token(self.home, Agent.name))
+    def agent(self, name: str = "scripted") -> Agent:
+        return Agent(self.url, local_agents.token(self.home, name), name)
 
     def stop(self) -> None:
         self._process.terminate()
@@ -82,9 +82,8 @@ class LiveService:
 class Agent:
     """Speaks the workers' API."""
 
-    name = "scripted"
-
-    def __init__(self, url: str, token: str) -> None:
+    def __init__(self, url: str, token: str, name: str) -> None:
+        self.name = name
         headers = {
             "Authorization": f"Bearer {token}",
             messages.PROTOCOL_HEADER: str(messages.PROTOCOL),

@@ -126,7 +126,6 @@ def test_a_plan_with_a_limit_starts_before_a_reservation(
 ) -> None:
     with reserved_pool(service, agent) as pool:
         wanted = experiment(device={"pool": pool})
-        assert connection.plan(wanted).waiting_reason == "reservation"
         assert connection.plan(wanted, run_seconds=7200).waiting_reason == "reservation"
         assert connection.plan(wanted, run_seconds=60).waiting_reason == "wake_up"
     with pytest.raises(InvalidInput):

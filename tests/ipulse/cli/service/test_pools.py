@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import closing
 
 import pytest
 
 from tests.ipulse.cli.conftest import Run
-from tests.ipulse.live_service import Agent, LiveService
+from tests.ipulse.live_service import LiveService
 from tests.ipulse.reserved_pool import reserved_pool
 
 
@@ -48,10 +49,9 @@ def test_a_plan_says_what_a_job_and_a_sweep_would_wait_for(run: Run, lab: str) -
     assert run("plan", "examples/digits.yaml", *vary).out
 
 
-def test_a_limit_lets_a_job_start_before_a_reservation(
-    run: Run, service: LiveService, agent: Agent
-) -> None:
-    with reserved_pool(service, agent) as pool:
+def test_a_limit_lets_a_job_start_before_a_reservation(run: Run, service: LiveService) -> None:
+    agent = service.agent("reserved")  # which has no job of another test
+    with closing(agent), reserved_pool(service, agent) as pool:
         planned = ("plan", "examples/digits.yaml", "--set", f"device.pool={pool}")
         assert run(*planned, "--json").json["waiting_on"]["reason"] == "reservation"
         limited = run(*planned, "--run-seconds", "60", "--json")
