@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -122,9 +123,10 @@ def test_n26_a_plan_stores_nothing(connection: Connection) -> None:
 
 @on_both
 def test_a_plan_with_a_limit_starts_before_a_reservation(
-    connection: Connection, service: LiveService, agent: Agent
+    connection: Connection, service: LiveService
 ) -> None:
-    with reserved_pool(service, agent) as pool:
+    agent = service.agent("reserved")  # which has no job of another test
+    with closing(agent), reserved_pool(service, agent) as pool:
         wanted = experiment(device={"pool": pool})
         assert connection.plan(wanted, run_seconds=7200).waiting_reason == "reservation"
         assert connection.plan(wanted, run_seconds=60).waiting_reason == "wake_up"

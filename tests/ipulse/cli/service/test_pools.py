@@ -53,7 +53,8 @@ def test_a_limit_lets_a_job_start_before_a_reservation(run: Run, service: LiveSe
     agent = service.agent("reserved")  # which has no job of another test
     with closing(agent), reserved_pool(service, agent) as pool:
         planned = ("plan", "examples/digits.yaml", "--set", f"device.pool={pool}")
-        assert run(*planned, "--json").json["waiting_on"]["reason"] == "reservation"
+        long = run(*planned, "--run-seconds", "7200", "--json")
+        assert long.json["waiting_on"]["reason"] == "reservation", long.err
         limited = run(*planned, "--run-seconds", "60", "--json")
         assert limited.json["waiting_on"]["reason"] == "wake_up", limited.err
     refused = run(

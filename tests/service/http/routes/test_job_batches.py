@@ -183,10 +183,11 @@ def test_a_request_that_takes_too_long_is_continued_by_the_next(
 ) -> None:
     crowd(alone)
     monkeypatch.setattr(job_batches, "BUDGET_SECONDS", 0.0)
-    none = change(alone, "cancel", all=True)
-    assert (none["changed"], none["remaining"]) == (0, MANY)
+    some = change(alone, "cancel", all=True)
+    assert 0 < some["changed"] < MANY
+    assert some["remaining"] == MANY - some["changed"]
     monkeypatch.undo()
-    assert change(alone, "cancel", all=True)["changed"] == MANY
+    assert change(alone, "cancel", all=True)["changed"] == some["remaining"]
 
 
 @pytest.mark.parametrize("verb", ["cancel", "delete"])
