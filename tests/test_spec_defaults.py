@@ -30,6 +30,8 @@ OTHERS = {
     ("ops/ipulse_ops/keras/network_layer.py", "second_threshold"),
     ("ops/ipulse_ops/keras/single_layer.py", "trainable"),
     ("ops/ipulse_ops/lif/cpu_op.py", "values"),
+    # What the importer of NIR makes, before it is a spec.
+    *(("ipulse/spec/nir_document.py", name) for name in ("delay", "delays", "longest", "shape")),
     # JSON Schema, and specs before they are submitted.
     ("service/ipulse_service/http/openapi.py", "kind"),
     ("service/ipulse_service/selftest/load.py", "metadata"),

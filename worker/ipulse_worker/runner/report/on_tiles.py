@@ -41,9 +41,7 @@ def on_tiles(results: Results) -> Optional[Dict[str, Any]]:
         return None
     layers = results.spec.network.layers
     profile = TileProfile(results.poplar_profile, layers=1 + len(layers))
-    names = [
-        layer_name(at, len(layers), getattr(one, "name", None)) for at, one in enumerate(layers)
-    ]
+    names = [layer_name(at, len(layers), field_of(one, "name")) for at, one in enumerate(layers)]
     return {
         "is_emulated": profile.is_emulated,
         "trains_on_host": field_of(results.spec.device, "training") == "host",
