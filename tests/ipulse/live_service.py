@@ -98,6 +98,11 @@ class Agent:
         body = {"agent": self.name, "device_kinds": ["cpu"]}
         self._http.post("/v1/worker/agents", json=body).raise_for_status()
 
+    def sign_off(self) -> None:
+        """Is not present any more, as a worker that ends."""
+        body = {"agent": self.name}
+        self._http.post("/v1/worker/sign-off", json=body).raise_for_status()
+
     def claim(self, job_id: str) -> Attempt:
         """Claims until it is this job's turn, and keeps what earlier tests left in the queue."""
         while True:

@@ -23,6 +23,8 @@ def reserved_pool(service: LiveService, agent: Agent) -> Iterator[str]:
         admin.create_pool(POOL, agents=[agent.name])
         closing.callback(admin.delete_pool, POOL)
         agent.register()
+        closing.callback(admin.remove_agent, agent.name)  # other tests submit for devices it lacks
+        closing.callback(agent.sign_off)
         begin = datetime.now(UTC) + timedelta(hours=1)
         reserved = admin.reserve(
             POOL, "reserves", 1, starts_at=begin, ends_at=begin + timedelta(hours=1)

@@ -31,6 +31,7 @@ def job(**changes: Any) -> dict[str, Any]:
         "owner": "owner",
         "created_by": "owner",
         "allowed": ["change", "retry", "continue"],
+        "cycles_band": None,
         "start_from": None,
         "waiting_on": None,
         "attempt": 1,
