@@ -55,8 +55,9 @@ def executable_key(value: dict[str, Any]) -> str | None:
 def is_cached(transaction: Transaction, value: dict[str, Any], needs: Needs) -> bool | None:
     """Returns whether a present agent that can run a job is on a machine that compiled its program.
 
-    That is known from the latest successful jobs of its kind of device; the cache may have been
-    pruned since. Code of users is compiled by each attempt. None if nothing is compiled.
+    That is known from the latest successful jobs of its kind of device that the caller may see; the
+    cache may have been pruned since. Code of users is compiled by each attempt. None if nothing is
+    compiled.
     """
     if needs.has_code:
         return False
@@ -70,7 +71,8 @@ def is_cached(transaction: Transaction, value: dict[str, Any], needs: Needs) -> 
         for agent in known
         if agent.is_present(transaction.now) and agent.has_device(needs) and agent.can_run(needs)
     }
-    latest = transaction.connection.execute(_LATEST, {"of_kind": needs.device})
+    visible = _LATEST.where(transaction.access.where(jobs))
+    latest = transaction.connection.execute(visible, {"of_kind": needs.device})
     return any(hosts.get(agent) in able and _key_of_text(spec) == key for spec, agent in latest)
 
 

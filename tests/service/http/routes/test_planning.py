@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from typing import Any
 
 from tests.service.agents import METRIC
 from tests.service.http.routes.test_queue import announce, claim, history, seconds_between, waits
 from tests.service.http.routes.test_scheduling import submit
 from tests.service.http.routes.test_submission import check_problem
+from tests.service.people import checked, person
 from tests.service.running import SPEC, InProcess
 
 SHD = {**SPEC, "data": {"kind": "shd", "steps": 10}}
@@ -176,5 +178,10 @@ def test_says_whether_the_program_is_cached(alone: InProcess) -> None:
     sweep = {"sweep": "s", "spec": emulated, "parameters": {"/seed": {"values": [1, 2]}}}
     answer = alone.user.post("/v1/sweeps:plan", json=sweep)
     assert answer.json()["executable_cached"] is True, answer.text
+    with ExitStack() as stack:  # who may not see that job is told nothing of it
+        checked(alone.user.post("/v1/projects", json={"name": "vision"}))
+        zoe = person(alone, stack, "zoe", vision="member")
+        theirs = zoe.post("/v1/jobs:plan", json=emulated).json()
+    assert (theirs["executable_cached"], theirs["cycles"]["activity"]["job"]) == (False, None)
     announce(alone, "a", "cpu", host="one")  # only another machine has such a device now
     assert plan(alone, emulated)["executable_cached"] is False

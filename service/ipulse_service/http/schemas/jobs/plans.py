@@ -41,7 +41,8 @@ EXPECTED: dict[str, Any] = {
 }
 ABOUT_CACHED = (
     "Whether a machine that can run it compiled the same program for one of the latest successful "
-    "jobs, so that it is in the machine's cache unless that was pruned; null: nothing is compiled."
+    "jobs that the caller may see, so that it is in the machine's cache unless that was pruned; "
+    "null: nothing is compiled."
 )
 
 
