@@ -25,7 +25,7 @@ from ipulse_core.nir.discretization import Options
 from ipulse_core.nir.errors import NirAmbiguous, NirInvalid
 from ipulse_core.nir.importer import ImportedNetwork, import_network
 from ipulse_core.sandbox.limited_process import limit_process
-from ipulse_core.spec.nir_writers import RESETS, SOLVERS, WRITERS
+from ipulse_core.spec.nir_writers import FLAGS, RESETS, SOLVERS, WRITERS
 
 MAX_WEIGHTS_BYTES = 2**29  # of a file from anybody
 MAX_MESSAGE = 1_000  # characters
@@ -38,10 +38,10 @@ def main(arguments: Optional[List[str]] = None) -> int:
     parser.add_argument("file", type=Path)
     parser.add_argument("--weights", type=Path, help="npz file to write")
     parser.add_argument("--limited", type=int, metavar="DESCRIPTOR")
-    parser.add_argument("--solver", choices=SOLVERS)
-    parser.add_argument("--step-ms", type=float)
-    parser.add_argument("--reset", choices=RESETS)
-    parser.add_argument("--from", dest="writer", choices=tuple(WRITERS))
+    parser.add_argument(FLAGS["solver"], choices=SOLVERS)
+    parser.add_argument(FLAGS["step_ms"], type=float)
+    parser.add_argument(FLAGS["reset"], choices=RESETS)
+    parser.add_argument(FLAGS["writer"], dest="writer", choices=tuple(WRITERS))
     options = parser.parse_args(arguments)
     if options.limited is not None:
         limit_process()

@@ -17,6 +17,13 @@ RESETS: Tuple[str, ...] = get_args(ResetName)
 ZERO, SUBTRACT, NONE = "zero", "subtract", "none"
 # snnTorch's resets that act one step later, on a membrane that has decayed and has its next input.
 LATER_ZERO, LATER_SUBTRACT = "later-zero", "later-subtract"
+# The flags of an import by the names of its options.
+FLAGS: Mapping[str, str] = {
+    "writer": "--from",
+    "solver": "--solver",
+    "step_ms": "--step-ms",
+    "reset": "--reset",
+}
 BY_FILE = "by the file"  # by v_reset, and where it is missing by the release of nir
 
 

@@ -7,6 +7,7 @@ import json
 import shlex
 import subprocess  # NIR files are read in another process, with NumPy and h5py
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Annotated, Any
@@ -17,17 +18,14 @@ from ipulse.cli.exits import Exit
 from ipulse.cli.options import AsJSON
 from ipulse.cli.terminal import emit, last_line, say, show
 from ipulse.install_hint import require_modules
-from ipulse.nir_errors import NirAmbiguous, NirChoice, NirInvalid, check_result
+from ipulse.nir_errors import NirAmbiguous, NirInvalid, check_result
 from ipulse.spec import parse_spec, spec_to_json
 from ipulse.spec.document.file import read_spec_file
 from ipulse.spec.document.yaml_document import yaml
 from ipulse.spec.nir_document import name_from, nir_document
 from ipulse_core.errors import InvalidInput, InvalidSpec, IPUlseError, Problem
-from ipulse_core.spec.nir_writers import ResetName, SolverName, WriterName
+from ipulse_core.spec.nir_writers import FLAGS, ResetName, SolverName, WriterName
 from ipulse_core.worker_faults import errors_name
-
-# The flags of options that the importer names.
-_FLAGS = {"writer": "--from", "solver": "--solver", "reset": "--reset", "step_ms": "--step-ms"}
 
 
 def import_nir(
@@ -100,7 +98,7 @@ def import_nir(
     if check is not None:
         require_modules(["ipulse_ops", "ipulse_worker"], "ipulse nir import --check")
     spec_path, weights = _targets(to)
-    options = {"--from": writer, "--solver": solver, "--step-ms": step_ms, "--reset": reset}
+    options = _flags({"writer": writer, "solver": solver, "step_ms": step_ms, "reset": reset})
     found = _read(file, {**options, "--weights": weights}, {"--to": to, "--base": base})
     name = name_from(file.stem)
     try:
@@ -190,18 +188,16 @@ def _read(file: Path, options: dict[str, Any], kept: dict[str, Any]) -> dict[str
         lines = [detail]
         if isinstance(error, NirAmbiguous):
             lines = [
-                _command(
-                    file, {**{_FLAGS[name]: word for name, word in chosen.items()}, **kept}, means
-                )
-                for chosen, means in error.choices
+                _command(file, {**_flags(choice.options), **kept}, choice.meaning)
+                for choice in error.choices
             ]
         raise InvalidInput([Problem("/FILE", error.code, line) for line in lines], detail) from None
     return found
 
 
-def _flags(choice: NirChoice) -> dict[str, str]:
-    """Return the options of a choice as those of the command."""
-    return {_FLAGS[name]: word for name, word in choice.options.items()}
+def _flags(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return options of an import as those of the command."""
+    return {FLAGS[name]: value for name, value in options.items()}
 
 
 def _run(module: str, words: list[str], file: Path) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from ipulse_core.spec.nir_writers import ResetName, SolverName, WriterName
+from ipulse_core.spec.nir_writers import FLAGS, ResetName, SolverName, WriterName
 from ipulse_service.datasets.network_import import ImportedNir
 from ipulse_service.db.engine import rfc3339
 from ipulse_service.http.dependencies import NUMBER
@@ -71,9 +71,8 @@ class NirQuery(BaseModel):
 
     def flags(self) -> dict[str, str]:
         """Returns the options as flags of `python -m ipulse_core.nir`."""
-        step = None if self.step_ms is None else repr(self.step_ms)
-        named = {"--from": self.writer, "--solver": self.solver, "--reset": self.reset}
-        return {name: value for name, value in {**named, "--step-ms": step}.items() if value}
+        given = self.model_dump(include=set(FLAGS), exclude_none=True)
+        return {FLAGS[name]: str(value) for name, value in given.items()}
 
 
 class ImportedWeights(BaseModel):
