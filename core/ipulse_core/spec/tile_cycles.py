@@ -141,12 +141,12 @@ class _ComputeSet:
     @property
     def cycles(self) -> Tuple[float, float, float]:
         """Compute, exchange and sync."""
+        busy = dict(self.compute)
         for tile, copied in self.copies.items():
-            self.compute[tile] += _COPY + copied
-        self.copies.clear()
+            busy[tile] = busy.get(tile, 0) + _COPY + copied
         most = max([0, *self.received.values(), *self.sent.values()])
         exchange = _EXCHANGE + divide_up(most, _BYTES_A_CYCLE) if most else 0
-        compute = max(self.compute.values()) + _SUPERVISOR if self.compute else 0
+        compute = max(busy.values()) + _SUPERVISOR if busy else 0
         return compute, exchange, _SYNC * (1 + bool(most))
 
 
@@ -418,8 +418,8 @@ class _Step:
             alone = float(pairs == 1)
             if source:
                 filled = samples * active.filled
-                amounts = (samples, filled * alone, filled * (1 - alone), filled * pairs)
-                amounts = (*amounts[:3], amounts[3] * (1 - alone))
+                several = filled * (1 - alone)
+                amounts = (samples, filled * alone, several, several * pairs)
                 step.add(part.tile, name, "partials", *amounts)
                 if self.network.weight_words < 1:
                     step.extend(part.tile, name, "half", filled * pairs)
@@ -432,12 +432,8 @@ class _Step:
 
     def pieces(self, number: int, source: int) -> Iterator[_Piece]:
         """Yield the sums over a layer's tiles, as SlotSums has them."""
-        size = self.batch * self.strides[source]
-        wide = max(_PIECE, divide_up(size, self.tiles) + 1) // 2 * 2
-        across = divide_up(size, wide)
-        parts = len(self.parts[number])
-        count = min(max(1, min(_GROUPS, self.tiles // across)), parts)
-        index = 0
+        size, wide = self.batch * self.strides[source], self.piece_width(source)
+        parts, count, index = len(self.parts[number]), self.groups(number, source), 0
         for g in range(count):
             rows = range(parts * g // count, parts * (g + 1) // count)
             for begin in range(0, size, wide):
@@ -446,10 +442,13 @@ class _Step:
 
     def groups(self, number: int, source: int) -> int:
         """Return how many rows are left of these sums."""
-        size = self.batch * self.strides[source]
-        wide = max(_PIECE, divide_up(size, self.tiles) + 1) // 2 * 2
-        most = max(1, min(_GROUPS, self.tiles // divide_up(size, wide)))
+        across = divide_up(self.batch * self.strides[source], self.piece_width(source))
+        most = max(1, min(_GROUPS, self.tiles // across))
         return min(most, len(self.parts[number]))
+
+    def piece_width(self, source: int) -> int:
+        """Return the floats of a row that one tile adds."""
+        return max(_PIECE, divide_up(self.batch * self.strides[source], self.tiles) + 1) // 2 * 2
 
     def sum(self, step: _ComputeSet, number: int, source: int) -> None:
         """Add the sums over a layer's tiles of what the slots of a source receive."""
