@@ -41,11 +41,11 @@ def last_activity(transaction: Transaction, spec: dict[str, Any]) -> LastActivit
         transaction: of the caller.
         spec: of a training, with every default.
     """
-    wanted = _key(strict_json.dumps(spec))
+    wanted = _key(spec)
     visible = _LATEST.where(transaction.access.where(jobs))
     for job_id, text, progress in transaction.connection.execute(visible):
         evaluated = json.loads(progress).get("evaluated")
-        if evaluated is None or _key(text) != wanted:
+        if evaluated is None or _key_of_text(text) != wanted:
             continue
         rates = _rates(evaluated["values"])
         if rates:
@@ -53,11 +53,14 @@ def last_activity(transaction: Transaction, spec: dict[str, Any]) -> LastActivit
     return None
 
 
+def _key(spec: dict[str, Any]) -> str:
+    """Returns the parts of a spec that decide what its neurons do before it is trained."""
+    return strict_json.dumps([spec.get("network"), spec.get("data")])
+
+
 @lru_cache(256)  # specs of the latest jobs, which each plan reads
-def _key(text: str) -> str:
-    """Returns the parts of a stored spec that decide what its neurons do before it is trained."""
-    value: dict[str, Any] = strict_json.loads(text)
-    return strict_json.dumps([value.get("network"), value.get("data")])
+def _key_of_text(text: str) -> str:
+    return _key(json.loads(text))
 
 
 def _rates(values: dict[str, float]) -> dict[str, Rates]:
