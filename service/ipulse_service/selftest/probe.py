@@ -72,14 +72,15 @@ class Probe:
     def _ask_without_rights(self) -> None:
         """Asks as nobody, as a person who sees no job, and with a token that only reads."""
         self._tokens = self._tokens or self._issued()
-        for who, method, path, expected in REFUSED if self._tokens else ():
+        if not self._tokens:
+            return
+        for who, method, path, expected in REFUSED:
             answer = self._send(who, method, path.format(job=self._job))
             self._look_at(answer, f"{method} {path} by {who}", expected)
-        if self._tokens:
-            answer = self._send(STRANGER, "GET", "/v1/jobs")
-            self._look_at(answer, f"GET /v1/jobs by {STRANGER}")
-            if answer.status_code == 200 and answer.json()["jobs"]:
-                self._broken.add(f"jobs were listed to {STRANGER}, who may see none")
+        answer = self._send(STRANGER, "GET", "/v1/jobs")
+        self._look_at(answer, f"GET /v1/jobs by {STRANGER}")
+        if answer.status_code == 200 and answer.json()["jobs"]:
+            self._broken.add(f"jobs were listed to {STRANGER}, who may see none")
 
     def _send(self, who: str, method: str, path: str) -> httpx.Response:
         token = self._tokens.get(who, "none")
