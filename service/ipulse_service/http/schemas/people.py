@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, Self, get_args
 
 from pydantic import BaseModel, Field
 
@@ -32,15 +32,7 @@ _PROJECT = {
     "created_at": "2026-01-31T12:00:00.000Z",
     "created_by": "owner",
     "role": "owner",
-    "allowed": [
-        "read",
-        "submit",
-        "change_own",
-        "submit_code",
-        "change",
-        "manage_accounts",
-        "manage_members",
-    ],
+    "allowed": list(get_args(ActionName)),
 }
 _USER = {
     "name": "nightly",
