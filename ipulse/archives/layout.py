@@ -14,8 +14,9 @@ FILES = "files/"
 MANIFEST = f"{FILES}manifest.json"
 NEEDED = (JOB, SPEC, EVENTS, METADATA, CHECKSUMS)
 
-# Fields that an archive does not have: of the service that imported the job, and of who reads it.
-NOT_ARCHIVED = frozenset({"allowed", "imported"})
+# Fields that an archive does not have: of the service that imported the job, of who reads it, and
+# what follows from others.
+NOT_ARCHIVED = frozenset({"allowed", "cycles_band", "imported"})
 
 
 def canonical(value: Any) -> bytes:
