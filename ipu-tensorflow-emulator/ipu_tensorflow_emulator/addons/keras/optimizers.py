@@ -51,7 +51,10 @@ class AdamIpuOptimizer(tf.keras.optimizers.Adam):  # type: ignore[misc] # Tensor
     ) -> List[Any]:
         """Update a variable and its moments."""
         if isinstance(gradient, tf.IndexedSlices):
-            raise NotImplementedError(f"{type(self).__name__} takes no sparse gradients: {name}")
+            raise NotImplementedError(
+                f"{type(self).__name__} takes no sparse gradients, as {name} has: use "
+                "AdamIpuOptimizer with debiasing, or tf.convert_to_tensor(gradient)"
+            )
         dtype = variable.dtype
         gradient, rate = tf.cast(gradient, dtype), tf.cast(tf.convert_to_tensor(rate), dtype)
         steps, hats, assigned = tf.cast(tf.convert_to_tensor(self.iterations) + 1, dtype), [], []
@@ -127,9 +130,7 @@ class LAMBIpuOptimizer(AdamIpuOptimizer):
         rate = named.pop("lr", learning_rate)
         named.pop("amsgrad", None)  # of the configuration of Adam
         named.update(m_dtype=m_dtype, v_dtype=v_dtype)
-        super().__init__(
-            rate, beta_1, beta_2, epsilon, name=name, debiasing=debiasing, **named
-        )  # fmt: skip
+        super().__init__(rate, beta_1, beta_2, epsilon, name=name, debiasing=debiasing, **named)
         self.weight_decay_rate, self.weight_norm_clip = weight_decay_rate, weight_norm_clip
         self.exclude_from_weight_decay = exclude_from_weight_decay
         self.exclude_from_layer_adaptation = exclude_from_layer_adaptation

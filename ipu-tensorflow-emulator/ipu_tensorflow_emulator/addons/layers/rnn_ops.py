@@ -204,7 +204,10 @@ class PopnnDynamicGRU(PopnnGRU):
         return self._gru(self._prepared(inputs), initial_state, seq_len)
 
     def _prepared(self, inputs: Any) -> Any:
-        """Create biases of two variables; `biases` of the base class is replaced."""
+        """Create the biases of two more variables.
+
+        The real layer also creates `biases` and leaves it unused, so that checkpoints have it.
+        """
         inputs = tf.convert_to_tensor(inputs, self.dtype)
         is_built = self.kernel is not None
         self.build(inputs.shape)
