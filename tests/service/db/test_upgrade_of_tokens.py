@@ -1,4 +1,4 @@
-"""Tokens of 0.3.0 keep what they may do, but for those that agents shared."""
+"""Tokens of before there were people keep what they may do, but for those that agents shared."""
 
 from __future__ import annotations
 

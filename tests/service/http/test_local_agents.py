@@ -27,7 +27,7 @@ def as_other(attempt: Attempt, other: httpx.Client) -> Attempt:
 @pytest.mark.parametrize("path", ["claims", "agents", "attempts/att_0/heartbeat"])
 def test_a_former_token_of_all_agents_is_told_how_to_join(service: InProcess, path: str) -> None:
     former = secrets.token_urlsafe(32)
-    (service.settings.home / "worker-token").write_text(former)  # as up to 0.3.0
+    (service.settings.home / "worker-token").write_text(former)  # as in 0.2.0
     with client(service, former) as http:
         response = http.post(f"/v1/worker/{path}", json={"agent": "a", "device_kinds": ["cpu"]})
         assert (response.status_code, response.json()["code"]) == (401, "not_authenticated")
