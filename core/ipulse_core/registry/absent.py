@@ -97,7 +97,6 @@ _ROWS: Tuple[Tuple[Tuple[str, ...], Tuple[str, ...], str, str], ...] = (
         NOT_WRITTEN,
         "convolutions do not receive their own spikes",
     ),
-    (("recurrent",), ("package",), NOT_WRITTEN, "packages do not receive their own spikes"),
     (
         ("capacity", "growing_capacity", "cyclic", "top"),
         ("package", "op"),

@@ -154,6 +154,15 @@ class AdaptationSpec(StrictModel):
     )
 
 
+Recurrent = Annotated[
+    bool,
+    Field(
+        description="Whether the layer also receives its own spikes of the previous step, through "
+        "trained weights."
+    ),
+]
+
+
 class _Sized(NamedLayer):
     neurons: Neurons = Field(description="Neurons in the layer.")
 
@@ -185,11 +194,7 @@ class _Spiking(_Integrator):
     second_threshold: PerNeuron[SecondThreshold] | None = constant_field("second_threshold")
     capacity: Capacity = None
     policy: Policy = "index"
-    recurrent: bool = Field(
-        default=False,
-        description="Whether the layer also receives its own spikes of the previous step, through "
-        "trained weights.",
-    )
+    recurrent: Recurrent = False
     adaptation: AdaptationSpec | None = Field(default=None, description=ADAPTATION)
 
     def problems_of_size(self, neurons: int) -> Iterator[Problem]:

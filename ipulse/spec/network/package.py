@@ -15,6 +15,7 @@ from .layers import (
     NamedLayer,
     Neurons,
     PerNeuron,
+    Recurrent,
     Residual,
     Standardised,
     added_field,
@@ -78,6 +79,7 @@ class PackageLayerSpec(NamedLayer):
     neurons: Neurons = Field(description="Neurons in the layer.")
     neuron: PackageNeuronSpec = Field(description="The neurons.")
     bias: bool = Field(default=False, description="Whether each neuron learns a constant current.")
+    recurrent: Recurrent = added_field(False)
     trainable: bool = Field(
         default=True,
         description="Whether training changes the layer's weights, bias and trained parameters; "

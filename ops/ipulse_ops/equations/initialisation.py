@@ -32,8 +32,7 @@ def balanced_layer(
 ) -> Tuple[List[np.ndarray], np.ndarray]:
     """Return float32 weights `[senders, neurons]`, or a kernel, and the layer's spikes.
 
-    A recurrent layer has weights `[neurons, neurons]` as well. Both are smaller by the root of the
-    share of spikes that come from the senders, measured without recurrence.
+    A recurrent layer has weights `[neurons, neurons]` as well; see `with_recurrent_weights`.
 
     Weights are uniform in -w to w. Without a spike, the value that `spike` is compared with 0 is
     at rest without input, and input makes it vary: w is such that its standard deviation is `std`
@@ -82,13 +81,33 @@ def balanced_layer(
         > 0
     )
     if layer.recurrent:
-        arriving, own = float(counts.sum()), float(spikes.sum())
-        scale = _rounded(scale * float(np.sqrt(arriving / (arriving + own))))
-        again = 2 * rng.random((layer.neurons, layer.neurons)) - 1
-        weights = [(each * scale).astype(np.float32) for each in (uniform, again)]
+        square = (layer.neurons, layer.neurons)
+        weights = with_recurrent_weights(rng, uniform, scale, counts, spikes, square)
         current = _current(weights[0], ids, counts, geometry, input_scale)
         spikes = run_equations(layer, parameters, current, recurrent=weights[1]).x > 0
     return weights, spikes.astype(np.float32)
+
+
+def with_recurrent_weights(
+    rng: np.random.Generator,
+    uniform: np.ndarray,
+    scale: float,
+    counts: np.ndarray,
+    spikes: np.ndarray,
+    shape: Tuple[int, ...],
+) -> List[np.ndarray]:
+    """Return the input weights of a layer and its recurrent ones, float32.
+
+    Both are smaller by the root of the share of spikes that come from the senders.
+
+    uniform, scale: the input weights without recurrence are `uniform * scale`.
+    counts, spikes: numbers of spikes of the senders, and spikes of the layer without recurrence.
+    shape: of the recurrent weights.
+    """
+    arriving, own = float(counts.sum()), float(spikes.sum())
+    scale = _rounded(scale * float(np.sqrt(arriving / (arriving + own))))
+    again = 2 * rng.random(shape) - 1
+    return [(each * scale).astype(np.float32) for each in (uniform, again)]
 
 
 def _current(

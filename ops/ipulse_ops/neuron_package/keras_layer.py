@@ -11,8 +11,10 @@ from ipulse_ops.equations.kernel import aligned
 from ipulse_ops.equations.layer_equations import spread
 from ipulse_ops.keras.equations_layer import EquationsLayer
 from ipulse_ops.keras.equations_neurons import NotFinite
-from ipulse_ops.neuron_package.calls import BrokenPackage
+from ipulse_ops.neuron_package.calls import BrokenPackage, PackageCalls
+from ipulse_ops.neuron_package.interface import Values
 from ipulse_ops.neuron_package.layer_neurons import LayerNeurons
+from ipulse_ops.neuron_package.recurrence import recurrent_backward, recurrent_forward
 
 
 class PackageLayer(EquationsLayer):
@@ -51,14 +53,15 @@ class PackageLayer(EquationsLayer):
         self, keep: bool, parameters: np.ndarray, current: np.ndarray, *recurrent: np.ndarray
     ) -> List[np.ndarray]:
         self._require_finite("the current", current)
+        arguments = self._calls, current, self._by_name(parameters)
         start = time.perf_counter()
         try:
-            spikes, saved = self._calls.forward(current, self._by_name(parameters))
+            spikes, saved, *total = run_package(*arguments, *recurrent)
         except BrokenPackage as error:
             raise self._failed(error) from error
         self._seconds["forward"] += time.perf_counter() - start
         self._require_finite("a state", saved)
-        return [*_listed(spikes), saved]
+        return [*_listed(spikes), saved, *total]
 
     def _backward(
         self,
@@ -73,12 +76,18 @@ class PackageLayer(EquationsLayer):
         self._require_finite("the gradient of a spike", by_slots)
         by_spikes = np.zeros_like(current)
         np.put_along_axis(by_spikes, ids.astype(np.int64), by_slots, axis=-1)
-        spikes = _dense(ids, counts)
+        spikes, by_parameter = _dense(ids, counts), self._by_name(parameters)
         start = time.perf_counter()
         try:
-            by_current, by_name = self._calls.backward(
-                current, self._by_name(parameters), spikes, states, by_spikes
-            )
+            if rest:
+                weights, total = rest
+                by_current, by_name = recurrent_backward(
+                    self._calls, total, by_parameter, spikes, states, by_spikes, weights
+                )
+            else:
+                by_current, by_name = self._calls.backward(
+                    current, by_parameter, spikes, states, by_spikes
+                )
         except BrokenPackage as error:
             raise self._failed(error) from error
         self._seconds["backward"] += time.perf_counter() - start
@@ -107,13 +116,27 @@ class PackageLayer(EquationsLayer):
             raise failure
 
 
-def package_spikes(neurons: LayerNeurons, currents: np.ndarray) -> np.ndarray:
-    """Return the spikes of the package's kernel, float32, with the initial parameters."""
+def run_package(
+    calls: PackageCalls, currents: np.ndarray, parameters: Values, *recurrent: np.ndarray
+) -> Tuple[np.ndarray, ...]:
+    """Return spikes and what the backward pass needs; of a recurrent layer the currents, too."""
+    if recurrent:
+        return recurrent_forward(calls, currents, parameters, *recurrent)
+    return calls.forward(currents, parameters)
+
+
+def package_spikes(
+    neurons: LayerNeurons, currents: np.ndarray, *recurrent: np.ndarray
+) -> np.ndarray:
+    """Return the spikes of the package's kernel, float32, with the initial parameters.
+
+    recurrent: the weights `[neurons, neurons]` of a recurrent layer, by sender.
+    """
     parameters = {
         name: spread(values, neurons.neurons).astype(np.float32)
         for name, values in neurons.values().items()
     }
-    return neurons.calls.forward(currents.astype(np.float32), parameters)[0]
+    return run_package(neurons.calls, currents.astype(np.float32), parameters, *recurrent)[0]
 
 
 def _listed(spikes: np.ndarray) -> Tuple[np.ndarray, np.ndarray]:

@@ -51,10 +51,13 @@ class LayerNeurons:
         }
 
 
-def layer_neurons(loaded: LoadedPackage, described: Any, neurons: int) -> LayerNeurons:
+def layer_neurons(
+    loaded: LoadedPackage, described: Any, neurons: int, recurrent: bool = False
+) -> LayerNeurons:
     """Return the neurons of a layer of a spec.
 
     described: `neuron` of the layer: the document that the runner reads.
+    recurrent: whether the layer receives its own spikes.
 
     Raises InvalidInput if its parameters do not fit the package.
     """
@@ -79,4 +82,4 @@ def layer_neurons(loaded: LoadedPackage, described: Any, neurons: int) -> LayerN
             )
         )
     neuron = PackageNeuron(loaded.description.package, tuple(parameters))
-    return LayerNeurons(neuron, neurons, PackageCalls(loaded.neurons))
+    return LayerNeurons(neuron, neurons, PackageCalls(loaded.neurons), recurrent)

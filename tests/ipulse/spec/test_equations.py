@@ -151,7 +151,6 @@ def test_a_layer_of_a_package_has_its_arrays() -> None:
         (f"{LAYER}/neuron/parameters/1/name", "decay", f"{LAYER}/neuron/parameters/1/name"),
         (f"{LAYER}/neuron/parameters/2/value", [0.5], f"{LAYER}/neuron/parameters/2/value"),
         (f"{LAYER}/neuron/parameters/1/value", [1, 2], f"{LAYER}/neuron/parameters/1/value"),
-        (f"{LAYER}/recurrent", True, f"{LAYER}/recurrent"),
         (f"{LAYER}/decay", 0.5, f"{LAYER}/decay"),
         ("/device", {"kind": "emulator"}, f"{LAYER}/kind"),
         ("/device", {"kind": "ipu"}, f"{LAYER}/kind"),

@@ -42,11 +42,12 @@ def reference(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
 
 def spec(reference: str, epochs: int = 2, **changes: Any) -> Dict[str, Any]:
     parameters = changes.pop("parameters", TRAINED)
-    layer = {
+    layer: Dict[str, Any] = {
         "kind": "package",
         "neurons": 32,
         "bias": True,
         "neuron": {"package": reference, "parameters": parameters},
+        "recurrent": changes.pop("recurrent", False),
     }
     layers: List[Dict[str, Any]] = [layer, {"neurons": 24}]
     return {
@@ -99,14 +100,15 @@ def test_a_network_learns_and_names_its_package(tmp_path: Path, reference: str) 
 
 @pytest.mark.verify
 def test_a_resumed_job_ends_with_the_same_bits(tmp_path: Path, reference: str) -> None:
-    whole = attempt(tmp_path / "whole", spec(reference, epochs=3))
-    first = attempt(tmp_path / "first", spec(reference, epochs=1))
+    whole = attempt(tmp_path / "whole", spec(reference, epochs=3, recurrent=True))
+    first = attempt(tmp_path / "first", spec(reference, epochs=1, recurrent=True))
     rest = attempt(
         tmp_path / "rest",
-        spec(reference, epochs=3),
+        spec(reference, epochs=3, recurrent=True),
         start_from=str(first.directory / "checkpoint.npz"),
         start_mode="continue",
     )
+    assert np.any(arrays(whole)["layer_1_recurrent"] != arrays(first)["layer_1_recurrent"])
     for name, array in arrays(whole).items():
         np.testing.assert_array_equal(array, arrays(rest)[name])
 

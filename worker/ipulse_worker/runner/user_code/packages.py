@@ -10,6 +10,8 @@ import numpy as np
 
 from ipulse_core.spec.conv_layers import hidden_sizes, scale_before, senders_of
 from ipulse_core.spec.neuron_packages import package_layers, package_names
+from ipulse_core.spec.part_layers import is_recurrent
+from ipulse_ops.equations.initialisation import with_recurrent_weights
 from ipulse_ops.neuron_package.keras_layer import package_spikes
 from ipulse_ops.neuron_package.layer_neurons import LayerNeurons, layer_neurons
 from ipulse_ops.neuron_package.loading import LoadedPackage, load_package, signed_off_packages
@@ -44,7 +46,9 @@ def used_packages(spec: ExperimentSpec) -> List[Dict[str, str]]:
 def neurons_of(spec: ExperimentSpec, index: int) -> LayerNeurons:
     """Return the neurons of hidden layer `index`, from 0. Raises as require_packages."""
     layer: Any = spec.network.layers[index]
-    return layer_neurons(_loaded(layer.neuron.package), layer.neuron, hidden_sizes(spec)[index])
+    return layer_neurons(
+        _loaded(layer.neuron.package), layer.neuron, hidden_sizes(spec)[index], is_recurrent(layer)
+    )
 
 
 def balanced_package(
@@ -53,7 +57,7 @@ def balanced_package(
     """Return initial weights of hidden layer `index`, and what it sends on a sample of its input.
 
     Weights are uniform in -w to w, with w such that the currents have the standard deviation `std`
-    on the sample.
+    on the sample. Those of a recurrent layer are smaller, as of `with_recurrent_weights`.
 
     Raises ValueError if the sample has no spikes, or the layer sends none.
     """
@@ -66,6 +70,12 @@ def balanced_package(
     width = float(f"{std / found:.3g}")  # rounding of sums cannot change so few digits
     weights = [(uniform * width).astype(np.float32)]
     spikes = package_spikes(neurons, spike_matmul(weights[0], ids, counts) * scale)
+    if neurons.recurrent:
+        weights = with_recurrent_weights(
+            rng, uniform, width, counts, spikes, (neurons.neurons, neurons.neurons)
+        )
+        currents = spike_matmul(weights[0], ids, counts) * scale
+        spikes = package_spikes(neurons, currents, weights[1])
     if not spikes.any():
         raise ValueError(
             f"layer {index + 1} ({neurons.neuron.name}) sends no spikes with currents of standard "
