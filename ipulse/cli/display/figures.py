@@ -43,10 +43,9 @@ def metric_rows(progress: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
     evaluated = full["evaluated"]
     if evaluated is not None:
         values, epoch = evaluated["values"], evaluated["epoch"]
-        yield full["held_out"], _figures(values, "test_"), f"after epoch {epoch:,}"
-        if "validation_loss" in values:
-            yield "validation", _figures(values, "validation_"), f"after epoch {epoch:,}"
-        yield "training", _figures(values, ""), f"mean of epoch {epoch:,}"
+        for split, figures in _by_split(full, values):
+            scope = "mean of epoch" if split == "training" else "after epoch"
+            yield split, figures, f"{scope} {epoch:,}"
     if full["scope"] == "step":
         yield "training", _figures(full["values"], ""), f"batch {full['step']:,}"
     layers = "  ".join(_layer_figures(full["values"]))
@@ -60,10 +59,7 @@ def metric_line(metric: Mapping[str, Any]) -> str:
     values = full["values"]
     parts = [f"epoch {full['epoch']:,}/{full['epochs']:,}"]
     if full["scope"] == "epoch":
-        parts.append(f"{full['held_out']} {_figures(values, 'test_')}")
-        if "validation_loss" in values:
-            parts.append(f"validation {_figures(values, 'validation_')}")
-        parts.append(f"training {_figures(values, '')}")
+        parts += [f"{split} {figures}" for split, figures in _by_split(full, values)]
     else:
         parts.append(f"training batch {full['step']:,}/{full['steps']:,}: {_figures(values, '')}")
     return "  ".join([*parts, *_layer_figures(values)])
@@ -90,6 +86,15 @@ def _scope(metric: Mapping[str, Any]) -> str:
     if metric["scope"] == "epoch":
         return f"epoch {metric['epoch']:,}"
     return f"batch {metric['step']:,}"
+
+
+def _by_split(full: Mapping[str, Any], values: Mapping[str, float]) -> Iterator[tuple[str, str]]:
+    """Yield the splits that an epoch has figures of; those of a script are its own."""
+    splits = (full["held_out"], "test_"), ("validation", "validation_"), ("training", "")
+    for split, prefix in splits:
+        figures = _figures(values, prefix)
+        if figures:
+            yield split, figures
 
 
 def _figures(values: Mapping[str, float], prefix: str) -> str:

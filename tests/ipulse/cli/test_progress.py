@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from ipulse.cli.display.figures import metric_line, metric_rows, numbered
+from ipulse.cli.display.figures import metric_line, metric_rows, numbered, with_evaluation
 from ipulse.cli.display.progress import JobProgress, duration
 from ipulse.client import JobEvent
 from ipulse.times import time_of
@@ -83,6 +83,12 @@ def test_a_line_of_metrics_names_the_split_and_scope_of_its_figures() -> None:
     line = metric_line({**EPOCH, "values": values})
     assert "test accuracy 94.2 %" in line
     assert "validation accuracy 92.1 %  loss 0.4000" in line
+
+
+def test_an_epoch_of_a_script_has_no_words_without_figures() -> None:
+    epoch = {**EPOCH, "values": {"loss": 0.41}}
+    assert "test" not in metric_line(epoch)
+    assert [row[0] for row in metric_rows(with_evaluation(epoch, None))] == ["training"]
 
 
 def test_the_scope_of_an_event_of_version_0_1_is_known_by_its_metrics() -> None:
