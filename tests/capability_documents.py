@@ -70,11 +70,19 @@ _OF_NETWORK: Dict[str, Document] = {
     **{name: {"surrogate": {"name": name}} for name in ("arctan", "boxcar", "exponential")},
     "table": {"surrogate": {"name": "table", "values": [0.0, 1.0, 0.0], "width": 1.0}},
 }
+_PENALTY = {"kind": "equations", "penalty": "mean(mean_over_time(membrane))"}
 _OF_TRAINING: Dict[str, Document] = {
     "truncation": {"truncate_steps": 3},
     "gradient_clipping": {"gradient_clipping": {"value": 1.0}},
     "rate_bound": {"regularisers": [{"kind": "lower"}]},
     "membrane_bound": {"regularisers": [{"kind": "membrane"}]},
+    "own_penalty": {"regularisers": [_PENALTY]},
+    "layer_spikes": {
+        "regularisers": [{**_PENALTY, "penalty": "mean(mean_over_time(layers[0].spikes))"}]
+    },
+    "layer_membrane": {
+        "regularisers": [{**_PENALTY, "penalty": "mean(mean_over_time(layers[0].membrane))"}]
+    },
     "ramp": {"second_threshold_ramp": {"epochs": 1}},
     "max_membrane": {"loss": "max_membrane_cross_entropy"},
     "last_membrane": {"loss": "last_membrane_cross_entropy"},
@@ -132,6 +140,8 @@ def document_of(feature: str, kind_name: str, device: str, *more: str) -> Docume
     )
     if kind_name == "spiking" and "loss" not in training:
         training["loss"] = "spike_count_cross_entropy"
+    if is_spiking and "own_penalty" in asked:
+        training["regularisers"] = [{**_PENALTY, "penalty": "mean(spike_count)"}]
     if kind_name == "spiking" and feature == "own_loss":
         training["loss"] = cross_entropy("spike_count")
     return {

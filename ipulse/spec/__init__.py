@@ -69,7 +69,12 @@ from .profile import ProfileSpec
 from .program import PoplarProgramSpec, ProgramDevice
 from .script import ScriptData, ScriptDevice, ScriptLibrary, ScriptLimits, ScriptSpec
 from .training.optimizers import AdamSpec, AdamWSpec, GradientClipping, Optimizer, SGDSpec
-from .training.own_loss import EquationsLossSpec, LossParameterSpec, LossValueSpec
+from .training.own_loss import (
+    EquationsLossSpec,
+    EquationsPenalty,
+    LossParameterSpec,
+    LossValueSpec,
+)
 from .training.regularisers import LowerBound, MembraneBound, Regulariser, UpperBound
 from .training.schedules import EarlyStoppingSpec, RateSchedule, SecondThresholdRamp
 from .training.training import SpikeTargets, TrainingSpec
@@ -101,6 +106,7 @@ __all__ = [
     "Encoding",
     "EquationsLayerSpec",
     "EquationsLossSpec",
+    "EquationsPenalty",
     "EventsData",
     "ExperimentSpec",
     "ExponentialSpec",

@@ -8,12 +8,16 @@ from pydantic import ConfigDict, model_validator
 from pydantic.config import JsonDict
 
 from ipulse.models import ByKind, Field, StrictModel, TextByKey, validate
+from ipulse_core.equations.loss import MEMBRANE, READOUTS, equation_texts, names_in
+from ipulse_core.equations.neuron import InvalidEquations
 from ipulse_core.errors import InvalidSpec, Problem
 from ipulse_core.limits import TRIMMED
+from ipulse_core.registry.equation_layers import equations_in, equations_of_spec
 from ipulse_core.registry.refusals import problems as problems_of_registry
 from ipulse_core.spec.derived_values import (
     SPIKE_LOSSES,
     class_count,
+    has_own_loss,
     image_of,
     reads_spikes,
     spiking_layers,
@@ -38,6 +42,7 @@ from .rules.layers import (
     residual_problems,
 )
 from .sizes import layer_sizes, weight_count
+from .training.own_loss import EquationsPenalty
 from .training.training import TrainingSpec
 from .versioned import Version, VersionedSpec
 
@@ -111,6 +116,7 @@ class ExperimentSpec(VersionedSpec):
             return
         yield from equations_problems(self)
         yield from self._problems_of_size()
+        yield from self._problems_of_loss_equations()
         yield from self._problems_of_readout()
         yield from silent_data_problems(self)
         yield from regression_problems(self)
@@ -137,23 +143,46 @@ class ExperimentSpec(VersionedSpec):
             yield Problem("/training/batch_size", "too_large", detail)
 
     def _problems_of_readout(self) -> Iterator[Problem]:
-        readout, of_spikes = self.network.readout, reads_spikes(self.training)
+        readout = self.network.readout
         # 0 classes: those of an uploaded data set, which is looked up at submission.
         classes = class_count(self.data)
         for problem in readout.problems_of_size(classes) if classes else ():
             yield replace(problem, pointer=f"/network/readout{problem.pointer}")
+        for pointer, of_spikes in self._readouts_needed():
+            yield from self._problems_of_needed_readout(pointer, of_spikes)
+
+    def _readouts_needed(self) -> Iterator[tuple[str, bool]]:
+        """Yields, for loss and penalties, whether the readout must spike; nothing if it may."""
+        if not has_own_loss(self.training):
+            yield "/training/loss", reads_spikes(self.training)
+        for pointer, described in equations_in(self.training):
+            names = names_in(equation_texts(described)).intersection(READOUTS)
+            if names:
+                yield pointer, MEMBRANE not in names
+
+    def _problems_of_needed_readout(self, pointer: str, of_spikes: bool) -> Iterator[Problem]:
+        readout = self.network.readout
         if of_spikes and readout.kind != "spiking":
             detail = (
                 "needs the readout's spikes: set network.readout.neuron.kind to lif, in version 1 "
                 "network.readout.kind to spiking"
             )
-            yield Problem("/training/loss", "inconsistent", detail)
+            yield Problem(pointer, "inconsistent", detail)
         if not of_spikes and readout.kind == "spiking":
             detail = (
                 "needs the membrane of a leaky readout, and this readout spikes: choose "
                 f"{' or '.join(SPIKE_LOSSES)}, or equations of spike_count or first_spike"
             )
-            yield Problem("/training/loss", "inconsistent", detail)
+            yield Problem(pointer, "inconsistent", detail)
+
+    def _problems_of_loss_equations(self) -> Iterator[Problem]:
+        """Yields what is wrong in equations that read layers, or that the loss does not fit."""
+        for pointer, described in equations_in(self.training):
+            try:
+                equations_of_spec(self, described)
+            except InvalidEquations as error:
+                for problem in error.problems:
+                    yield replace(problem, pointer=f"{pointer}{problem.pointer}")
 
     def _problems_of_training(self) -> Iterator[Problem]:
         augmentation = self.training.augmentation
@@ -165,6 +194,8 @@ class ExperimentSpec(VersionedSpec):
         yield from self._problems_of_stopping()
         hidden = len(self.network.layers)
         for number, bound in enumerate(self.training.regularisers):
+            if isinstance(bound, EquationsPenalty):
+                continue
             if bound.readout and bound.kind != "membrane" and self.network.readout.kind == "leaky":
                 pointer = f"/training/regularisers/{number}/readout"
                 yield Problem(pointer, "inconsistent", "a leaky readout has no spikes to bound")

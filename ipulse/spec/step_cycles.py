@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import Any, Literal, NamedTuple
 
 from ipulse_core.pva.band import Band, band_of
+from ipulse_core.registry.equation_layers import equations_in, values_read
 from ipulse_core.registry.layer_paths import layer_name
 from ipulse_core.spec.derived_values import spiking_layers
 from ipulse_core.spec.host_links import host_link
@@ -140,5 +141,6 @@ def _is_known(spec: ExperimentSpec) -> bool:
         or network.trainable
         or rounds_states
         or spec.training.regularisers
+        or any(values_read(network, each) for _, each in equations_in(spec.training))
         or any(field_of(layer, "policy") == "top" for layer in spiking_layers(network))
     )

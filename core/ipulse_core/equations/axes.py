@@ -1,4 +1,7 @@
-"""The axes of the values in a loss: each class has one, each time step, both, or the sample."""
+"""The axes of the values in a loss: each class has one, each time step, both, or the sample.
+
+Neurons of a layer that are not as many as classes have an axis of their own in place of CLASSES.
+"""
 
 from __future__ import annotations
 
@@ -12,14 +15,39 @@ CLASSES, TIME = "classes", "time"
 SINGLE: Axes = frozenset()
 OF_CLASSES, OF_TIME = frozenset({CLASSES}), frozenset({TIME})
 OF_BOTH = OF_CLASSES | OF_TIME
+_NEURONS = " neurons"  # the axis of 128 neurons is "128 neurons"
 
-# Functions over an axis: those that leave one value, and those that leave the axis.
+# Functions over an axis: those that leave one value, and those that leave the axis. Those over
+# classes are over neurons where a value has some.
 REDUCTIONS: Dict[str, str] = {
     **dict.fromkeys(("sum", "mean", "largest", "logsumexp"), CLASSES),
     **dict.fromkeys(("sum_over_time", "mean_over_time", "max_over_time", "last"), TIME),
 }
 NORMALISATIONS = ("softmax", "log_softmax")
 AXIS_FUNCTIONS = (*REDUCTIONS, *NORMALISATIONS)
+
+
+def neurons_axis(count: int) -> str:
+    """Returns the axis of so many neurons."""
+    return f"{count}{_NEURONS}"
+
+
+def neurons_of(axis: str) -> int:
+    """Returns how many neurons an axis of neurons has."""
+    return int(axis[: -len(_NEURONS)])
+
+
+def units(axes: Axes) -> Optional[str]:
+    """Returns the axis of classes or neurons; None if a value has neither."""
+    return next(iter(sorted(axes - OF_TIME)), None)
+
+
+def reduced(operation: str, axes: Axes) -> Axes:
+    """Returns the axes that are left of an argument's by an operation, all unless it reduces."""
+    axis = REDUCTIONS.get(operation)
+    if axis is None:
+        return axes
+    return axes - OF_TIME if axis == TIME else axes & OF_TIME
 
 
 def axes_of(tree: Expression, names: Mapping[str, Axes]) -> Axes:
@@ -29,16 +57,20 @@ def axes_of(tree: Expression, names: Mapping[str, Axes]) -> Axes:
     if isinstance(tree, Variable):
         return names[tree.name]
     found = SINGLE.union(*(axes_of(argument, names) for argument in tree.arguments))
-    axis = REDUCTIONS.get(tree.name)
-    return found if axis is None else found - {axis}
+    return reduced(tree.name, found)
 
 
-def missing_axis(operation: Operation, names: Mapping[str, Axes]) -> Optional[str]:
-    """Returns what an operation lacks in its argument; None if it lacks nothing."""
+def wrong_axes(operation: Operation, names: Mapping[str, Axes]) -> Optional[str]:
+    """Returns what an operation lacks in its argument, or why arguments do not go together."""
+    found = SINGLE.union(*(axes_of(argument, names) for argument in operation.arguments))
     if operation.name not in AXIS_FUNCTIONS:
-        return None
+        sets = sorted(found - OF_TIME)
+        if len(sets) < 2:
+            return None
+        both = " and ".join(sets)
+        return f"values of {both} do not go together: take the sum(...) or mean(...) of one first"
     axis = REDUCTIONS.get(operation.name, CLASSES)
-    if axis in axes_of(operation.arguments[0], names):
+    if (TIME in found) if axis == TIME else (units(found) is not None):
         return None
-    each = "class" if axis == CLASSES else "time step"
+    each = "class or neuron" if axis == CLASSES else "time step"
     return f"{operation.name} needs a value of each {each}: its argument has none"

@@ -1,16 +1,27 @@
 """A loss and its derivative as a list of instructions.
 
-Values are arrays `[time, batch, classes]`, of length 1 along axes that they have not. Besides the
-operations of tree.ARITIES there are `spread` and `spread_over_time`, which repeat a value for each
-class or step, and `at_last`, which is 0 but in the last step.
+Values are arrays `[time, batch, classes]`, or with neurons in place of classes, of length 1 along
+axes that they have not. Besides the operations of tree.ARITIES there are `spread`, `spread_to_128`
+and `spread_over_time`, which repeat a value for each class, each of 128 neurons or each step, and
+`at_last`, which is 0 but in the last step.
 """
 
 from __future__ import annotations
 
-from typing import List, Sequence
+from typing import List, Mapping, Sequence
 
 from ipulse_core.equations.adjoint import Terms, elementwise_terms, gradients
-from ipulse_core.equations.axes import CLASSES, REDUCTIONS, SINGLE, TIME, Axes
+from ipulse_core.equations.axes import (
+    CLASSES,
+    REDUCTIONS,
+    SINGLE,
+    TIME,
+    Axes,
+    neurons_axis,
+    neurons_of,
+    reduced,
+    units,
+)
 from ipulse_core.equations.loss import (
     CLASS_COUNT,
     NAMES,
@@ -22,22 +33,30 @@ from ipulse_core.equations.step_program import Instruction, ProgramBuilder, Step
 
 LOSS, PREDICTION = "loss", "prediction"  # outputs
 _SUMS = {TIME: "sum_over_time", CLASSES: "sum"}
-_SPREADS = {TIME: "spread_over_time", CLASSES: "spread"}
 _ADDED = {"spread": CLASSES, "spread_over_time": TIME, "at_last": TIME}
+_SPREAD_TO = "spread_to_"  # followed by a number of neurons
+
+
+def spread_to(neurons: int) -> str:
+    """Returns the name of the operation that repeats a value for each neuron."""
+    return f"{_SPREAD_TO}{neurons}"
 
 
 def by_readout(name: str) -> str:
-    """Returns the name of an output: the gradient of what is read of the readout."""
+    """Returns the name of an output: the gradient of what is read of the readout or a layer."""
     return f"by {name}"
 
 
 def loss_program(loss: LossEquations) -> StepProgram:
-    """Returns the loss, the prediction, and the loss's gradients of what it reads of the readout.
+    """Returns the loss, the prediction, and the loss's gradients of what it reads of the network.
 
-    The inputs are the names that the loss reads, and the numbers of classes and steps.
+    The inputs are the names that the loss reads, the keys of layers in place of their names, and
+    the numbers of classes and steps.
     """
-    builder = _LossBuilder()
+    of_layers = {value.key: value.axes for _, value in loss.layers}
+    builder = _LossBuilder({**NAMES, **of_layers})
     names = {name: builder.input(name) for name in NAMES}
+    names.update((name, builder.input(value.key)) for name, value in loss.layers)
     names.update((name, builder.constant(value)) for name, value in loss.parameters)
     for name, tree in loss.values:
         names[name] = builder.add(tree, names)
@@ -50,32 +69,37 @@ def loss_program(loss: LossEquations) -> StepProgram:
     for name in READOUTS:
         if name in loss.reads:
             outputs[by_readout(name)] = grads.get(names[name], zero)
+    for key in of_layers:
+        outputs[by_readout(key)] = grads.get(builder.input(key), zero)
     return builder.program(outputs)
 
 
 def program_axes(instructions: Sequence[Instruction]) -> List[Axes]:
     """Returns the axes of each instruction's value."""
     found: List[Axes] = []
-    _add_axes(found, instructions)
+    _add_axes(found, instructions, NAMES)
     return found
 
 
-def _add_axes(known: List[Axes], instructions: Sequence[Instruction]) -> None:
+def _add_axes(
+    known: List[Axes], instructions: Sequence[Instruction], names: Mapping[str, Axes]
+) -> None:
     """Appends the axes of the instructions after those that are known."""
     for operation, arguments, _, name in instructions[len(known) :]:
         if operation == "input":
-            found = NAMES[name]
+            found = names[name]
         else:
             found = SINGLE.union(*(known[argument] for argument in arguments))
-            found = (found - {REDUCTIONS.get(operation, "")}) | _added(operation)
+            found = reduced(operation, found) | _added(operation)
         known.append(found)
 
 
 class _LossBuilder(ProgramBuilder):
     """Knows the axes of instructions, and the functions that consist of others."""
 
-    def __init__(self) -> None:
+    def __init__(self, names: Mapping[str, Axes]) -> None:
         super().__init__()
+        self._names = names
         self._axes: List[Axes] = []
 
     def apply(self, operation: str, *arguments: int) -> int:
@@ -84,8 +108,8 @@ class _LossBuilder(ProgramBuilder):
         if operation in ("mean", "mean_over_time"):
             is_over_time = operation == "mean_over_time"
             total = self.apply("sum_over_time" if is_over_time else "sum", value)
-            count = self.input(STEP_COUNT if is_over_time else CLASS_COUNT)
-            return self.apply("divide", total, count)
+            counted = TIME if is_over_time else units(self.axes(value))
+            return self.apply("divide", total, self._count(counted or CLASSES))
         if operation == "log_softmax":
             return self.apply("subtract", value, self.apply("logsumexp", value))
         if operation == "softmax":
@@ -94,7 +118,7 @@ class _LossBuilder(ProgramBuilder):
 
     def axes(self, number: int) -> Axes:
         """Returns the axes of an instruction's value."""
-        _add_axes(self._axes, self.instructions[: number + 1])
+        _add_axes(self._axes, self.instructions[: number + 1], self._names)
         return self._axes[number]
 
     def terms(self, number: int, grad: int) -> Terms:
@@ -122,14 +146,26 @@ class _LossBuilder(ProgramBuilder):
 
     def _fitted(self, term: int, wanted: Axes) -> int:
         """Returns a gradient summed over axes that are not wanted, and repeated along the rest."""
-        for axis in (TIME, CLASSES):
-            found = self.axes(term)
-            if axis in found - wanted:
-                term = self.apply(_SUMS[axis], term)
-            if axis in wanted - found:
-                term = self.apply(_SPREADS[axis], term)
+        found = self.axes(term)
+        if TIME in found - wanted:
+            term = self.apply(_SUMS[TIME], term)
+        if TIME in wanted - found:
+            term = self.apply("spread_over_time", term)
+        before, after = units(found), units(wanted)
+        if before is not None and before != after:
+            term = self.apply(_SUMS[CLASSES], term)
+        if after is not None and before != after:
+            term = self.apply("spread" if after == CLASSES else spread_to(neurons_of(after)), term)
         return term
+
+    def _count(self, axis: str) -> int:
+        """Returns the number of steps, classes or neurons."""
+        if axis in (TIME, CLASSES):
+            return self.input(STEP_COUNT if axis == TIME else CLASS_COUNT)
+        return self.constant(float(neurons_of(axis)))
 
 
 def _added(operation: str) -> Axes:
+    if operation.startswith(_SPREAD_TO):
+        return frozenset({neurons_axis(int(operation[len(_SPREAD_TO) :]))})
     return frozenset({_ADDED[operation]} if operation in _ADDED else ())

@@ -8,7 +8,7 @@ from typing import List, NamedTuple
 _TOKEN = re.compile(
     r"(?P<space>[ \t]+)"
     r"|(?P<number>(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)"
-    r"|(?P<name>[A-Za-z_][A-Za-z0-9_]*)"
+    r"|(?P<name>[A-Za-z_][A-Za-z0-9_]*(?:(?:\[[0-9]+\])?\.[A-Za-z_][A-Za-z0-9_]*)?)"
     r"|(?P<sign><=|>=|==|!=|[-+*/<>(),])"
 )
 _HINTS = {
@@ -17,6 +17,7 @@ _HINTS = {
     "&": "; use min(a, b) of two comparisons",
     "|": "; use max(a, b) of two comparisons",
     "%": "; there is no remainder",
+    "[": "; write layers[0].membrane or layers[0].spikes, where a layer may be read",
     "\n": "; an expression is one line (in YAML begin it with >-)",
     "\u2212": "; the sign is -",
 }
@@ -33,7 +34,7 @@ class ExpressionError(ValueError):
 
 
 class ExpressionToken(NamedTuple):
-    """A part of the text."""
+    """A part of the text. `layers[0].spikes` and `features.spikes` are names."""
 
     kind: str  # "number", "name", "sign" or "end"
     text: str

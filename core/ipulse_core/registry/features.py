@@ -8,8 +8,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Dict, Iterator, List, Mapping, NamedTuple, Optional, Tuple
 
+from ipulse_core.equations.loss import MEMBRANE
 from ipulse_core.equations.neuron import MOST_TABLE_VALUES
 from ipulse_core.neurons.constants import BY_NAME, ROWS, TRAINED
+from ipulse_core.registry.equation_layers import equations_in, values_read
 from ipulse_core.registry.kinds import kind_of
 from ipulse_core.spec.conv_layers import is_conv
 from ipulse_core.spec.custom_ops import is_op
@@ -131,6 +133,9 @@ _TRAINING_FEATURES = (
     Feature("gradient_clipping", TRAINING, "gradient_clipping", "Clipped gradients"),
     Feature("rate_bound", TRAINING, "regularisers", "Bounds on spike rates"),
     Feature("membrane_bound", TRAINING, "regularisers", "Bounds on membranes"),
+    Feature("own_penalty", TRAINING, "regularisers", "A regulariser of your own equations"),
+    Feature("layer_spikes", TRAINING, "regularisers", "Equations of a layer's spikes"),
+    Feature("layer_membrane", TRAINING, "regularisers", "Equations of a hidden layer's membrane"),
     Feature(
         "ramp",
         TRAINING,
@@ -171,6 +176,7 @@ FEATURES: Mapping[str, Feature] = {
         *(*_DEVICE_FEATURES, *_DATA_FEATURES, *_EXPORT_FEATURES),
     )
 }
+_REGULARISERS = {"membrane": "membrane_bound", "equations": "own_penalty"}
 # Losses by feature; those of spikes and of equations are looked up by what they read.
 _LOSSES = {
     "max_membrane_cross_entropy": "max_membrane",
@@ -277,8 +283,16 @@ def _in_spec(spec: Any) -> Iterator[Tuple[str, Use]]:
     if any(value is not None for value in vars(training.gradient_clipping).values()):
         yield "gradient_clipping", Use("/training/gradient_clipping")
     for number, bound in enumerate(training.regularisers):
-        name = "membrane_bound" if bound.kind == "membrane" else "rate_bound"
+        name = _REGULARISERS.get(bound.kind, "rate_bound")
         yield name, Use(f"/training/regularisers/{number}/kind", bound.kind)
+    hidden = len(spec.network.layers)
+    for pointer, described in equations_in(training):
+        place = pointer if pointer == "/training/loss" else f"{pointer}/kind"
+        values = values_read(spec.network, described)
+        if any(what == MEMBRANE and layer < hidden for layer, what in values):
+            yield "layer_membrane", Use(place, described.name)
+        if any(what != MEMBRANE or layer == hidden for layer, what in values):
+            yield "layer_spikes", Use(place, described.name)
     if training.second_threshold_ramp is not None:
         yield "ramp", Use("/training/second_threshold_ramp")
     loss = Use("/training/loss", loss_name(training))

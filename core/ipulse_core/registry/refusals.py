@@ -225,6 +225,8 @@ def _of_network() -> Iterator[Refusal]:
 def _of_training() -> Iterator[Refusal]:
     membranes = "membranes cannot be bounded in a network with {parts}"
     yield from _with_programs("membrane_bound", membranes, "remove it")
+    membranes = "equations cannot read membranes of hidden layers in a network with {parts}"
+    yield from _with_programs("layer_membrane", membranes, "read their spikes")
     gradients = "gradients are not truncated"
     yield Refusal(
         "truncation",
@@ -320,7 +322,10 @@ def _of_device_training() -> Iterator[Refusal]:
     yield Refusal("loss_on_host", one_of, f"choose one of these, or {host}", **more)
     for name in ("truncation", "gradient_clipping"):
         yield Refusal(name, _ON_HOST, _TO_HOST, **more)
-    for name in ("rate_bound", "membrane_bound"):
+    for name in ("layer_spikes", "layer_membrane"):
+        reason = "the device computes losses of the readout's membrane, by the name membrane"
+        yield Refusal(name, reason, host, **more)
+    for name in ("rate_bound", "membrane_bound", "own_penalty"):
         yield Refusal(name, _ON_HOST, _TO_HOST, at="/training/regularisers", **more)
     for name in TRAINED:
         yield Refusal(f"trained_{name}", _ON_HOST, _TO_HOST, at="/network/trainable", **more)

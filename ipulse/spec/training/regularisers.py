@@ -1,4 +1,4 @@
-"""Regularisers of the spike counts and the membranes of layers.
+"""Regularisers of the spike counts and the membranes of layers, or of your own equations.
 
 c is the number of spikes of a neuron in a sample, u its membrane in a step. The penalty is added to
 the loss of a batch.
@@ -9,6 +9,8 @@ from typing import Annotated, Literal
 
 from ipulse.models import ExactInteger, Field, ListOf, StrictModel
 from ipulse_core.errors import Problem
+
+from .own_loss import EquationsPenalty
 
 LayerNumber = Annotated[int, Field(ge=1, le=2**53 - 1)]
 
@@ -67,4 +69,4 @@ class MembraneBound(_Bound):
             yield Problem("/low", "inconsistent", f"must not be above high ({self.high:g})")
 
 
-Regulariser = LowerBound | UpperBound | MembraneBound
+Regulariser = LowerBound | UpperBound | MembraneBound | EquationsPenalty

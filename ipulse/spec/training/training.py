@@ -98,7 +98,10 @@ class TrainingSpec(StrictModel):
         ListOf[Annotated[Regulariser, ByKind()]],
         Field(max_length=MAX_REGULARISERS),
         few(MAX_REGULARISERS),
-    ] = Field(default=(), description="Bounds on how often neurons spike, and on membranes.")
+    ] = Field(
+        default=(),
+        description="Bounds on spikes and membranes of layers, and penalties of your own.",
+    )
     second_threshold_ramp: SecondThresholdRamp | None = Field(
         default=None, description="How second thresholds rise over the epochs; null: constant."
     )

@@ -1,4 +1,4 @@
-"""Evaluates a loss with equations, and its gradient, in NumPy with float64.
+"""Evaluates a loss or penalty with equations, and its gradient, in NumPy with float64.
 
 Sums are taken in the order of their terms, and exp, log and tanh are of exact_math: the bits are
 equal on every CPU.
@@ -6,10 +6,11 @@ equal on every CPU.
 
 from __future__ import annotations
 
-from typing import Any, Dict, Mapping, NamedTuple
+from typing import Any, Dict, Mapping, NamedTuple, Set
 
 import numpy as np
 
+from ipulse_core.equations.axes import CLASSES, neurons_of, units
 from ipulse_core.equations.loss import (
     CLASS_COUNT,
     LABEL,
@@ -20,7 +21,13 @@ from ipulse_core.equations.loss import (
     STEP_TARGET,
     LossEquations,
 )
-from ipulse_core.equations.loss_program import LOSS, PREDICTION, by_readout, loss_program
+from ipulse_core.equations.loss_program import (
+    LOSS,
+    PREDICTION,
+    by_readout,
+    loss_program,
+    spread_to,
+)
 from ipulse_ops.equations.interpreter import FUNCTIONS, Function, run_step
 
 _TIME, _CLASSES = 0, 2  # axes of [time, batch, classes]
@@ -31,7 +38,7 @@ class LossValues(NamedTuple):
 
     loss: np.ndarray  # float64 [batch]
     prediction: np.ndarray  # float64 [batch, classes], or [batch, time, classes] of each step
-    gradients: Dict[str, np.ndarray]  # of what is read of the readout, in its shape
+    gradients: Dict[str, np.ndarray]  # of what is read of the network, in its shape
 
 
 class LossEvaluator:
@@ -51,11 +58,15 @@ class LossEvaluator:
         self.classes, self.steps = classes, steps
         self._kind = kind
         self._functions = {**FUNCTIONS, **_functions(classes, steps, kind)}
+        for neurons in layer_sizes(equations):
+            self._functions[spread_to(neurons)] = _spread(neurons)
 
     def __call__(self, readout: Mapping[str, np.ndarray], right: np.ndarray) -> LossValues:
         """Evaluate the loss.
 
-        readout: by name, the membrane `[time, batch, classes]`; others are `[batch, classes]`.
+        readout: what the loss reads of the network, by name: the membrane `[time, batch, classes]`,
+            values of a layer, by LayerValue.key, `[time, batch, neurons]`, and others
+            `[batch, classes]`.
         right: integer labels `[batch]`, or targets `[batch, classes]`, those of each step
             `[batch, time, classes]`.
         """
@@ -67,7 +78,7 @@ class LossEvaluator:
         }
         for name, values in readout.items():
             wide = np.asarray(values, self._kind)
-            inputs[name] = wide if name == MEMBRANE else wide[None]
+            inputs[name] = wide if has_steps(name) else wide[None]
         for name in RIGHT:
             if name in self.equations.reads:
                 inputs[name] = self._compared(name, right)
@@ -93,9 +104,24 @@ class LossEvaluator:
     ) -> Dict[str, np.ndarray]:
         grads = {}
         for name, values in readout.items():
-            shape = values.shape if name == MEMBRANE else (1, *values.shape)
+            shape = values.shape if has_steps(name) else (1, *values.shape)
             grads[name] = np.broadcast_to(found[by_readout(name)], shape).reshape(values.shape)
         return grads
+
+
+def has_steps(name: str) -> bool:
+    """Return whether what a loss reads of the network by a name has a value for each step."""
+    return name == MEMBRANE or "." in name
+
+
+def layer_sizes(equations: LossEquations) -> Set[int]:
+    """Return the numbers of neurons, where they are no classes, of the layers that are read."""
+    found = {units(value.axes) for _, value in equations.layers}
+    return {neurons_of(axis) for axis in found if axis not in (None, CLASSES)}
+
+
+def _spread(count: int) -> Function:
+    return lambda x: np.broadcast_to(x, (*_three(x)[:_CLASSES], count))
 
 
 def _functions(classes: int, steps: int, kind: Any) -> Dict[str, Function]:
@@ -116,7 +142,7 @@ def _functions(classes: int, steps: int, kind: Any) -> Dict[str, Function]:
         "max_over_time": lambda x: x.max(axis=_TIME, keepdims=True),
         "last": lambda x: x[-1:],
         "logsumexp": logsumexp,
-        "spread": lambda x: np.broadcast_to(x, (*_three(x)[:_CLASSES], classes)),
+        "spread": _spread(classes),
         "spread_over_time": lambda x: np.broadcast_to(x, (steps, *_three(x)[1:])),
         "at_last": lambda x: at_last(np.reshape(x, _three(x))),
     }

@@ -5,22 +5,21 @@ Each instruction of the loss and of its derivative becomes one operation in floa
 
 from __future__ import annotations
 
-from typing import Any, Callable, Dict, List, Mapping, Tuple
+from typing import Any, Callable, Dict, Iterable, List, Mapping, Tuple
 
 import tensorflow as tf
 
 from ipulse_core.equations.loss import (
     CLASS_COUNT,
     LABEL,
-    MEMBRANE,
     RIGHT,
     STEP,
     STEP_COUNT,
     STEP_TARGET,
 )
-from ipulse_core.equations.loss_program import LOSS, PREDICTION, by_readout
+from ipulse_core.equations.loss_program import LOSS, PREDICTION, by_readout, spread_to
 from ipulse_core.equations.step_program import StepProgram
-from ipulse_ops.equations.loss import LossEvaluator
+from ipulse_ops.equations.loss import LossEvaluator, has_steps, layer_sizes
 
 _TIME, _CLASSES = 0, 2  # axes of [time, batch, classes]
 _Operations = Mapping[str, Callable[..., Any]]
@@ -41,15 +40,16 @@ def loss_in_xla(
         STEP: tf.constant([[[float(step)]] for step in range(steps)], tf.float32),
     }
     for name, values in readout.items():
-        inputs[name] = values if name == MEMBRANE else values[tf.newaxis]
+        inputs[name] = values if has_steps(name) else values[tf.newaxis]
     for name in RIGHT:
         if name in reads:
             inputs[name] = _compared(name, right, classes)
-    found = _evaluated(evaluator.program, inputs, _operations(classes, steps))
+    sizes = layer_sizes(evaluator.equations)
+    found = _evaluated(evaluator.program, inputs, _operations(classes, steps, sizes))
     loss = tf.reshape(tf.broadcast_to(found[LOSS], [1, batch, 1]), [batch])
     gradients = []
     for name, values in readout.items():
-        shape = values.shape if name == MEMBRANE else [1, *values.shape]
+        shape = values.shape if has_steps(name) else [1, *values.shape]
         wide = tf.broadcast_to(found[by_readout(name)], shape)
         gradients.append(tf.reshape(wide, values.shape))
     predicted = found[PREDICTION]
@@ -87,7 +87,7 @@ def _compared(name: str, right: Any, classes: int) -> Any:
     return tf.transpose(right, [1, 0, 2]) if name == STEP_TARGET else right[tf.newaxis]
 
 
-def _operations(classes: int, steps: int) -> _Operations:
+def _operations(classes: int, steps: int, sizes: Iterable[int]) -> _Operations:
     def repeated(x: Any, axis: int, count: int) -> Any:
         shape = x.shape.as_list()
         shape[axis] = count
@@ -96,6 +96,9 @@ def _operations(classes: int, steps: int) -> _Operations:
     return {
         **_ELEMENTWISE,
         "spread": lambda x: repeated(x, _CLASSES, classes),
+        **{
+            spread_to(count): lambda x, count=count: repeated(x, _CLASSES, count) for count in sizes
+        },
         "spread_over_time": lambda x: repeated(x, _TIME, steps),
         "at_last": lambda x: tf.pad(x[-1:], [[steps - 1, 0], [0, 0], [0, 0]]),
     }

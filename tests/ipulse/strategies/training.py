@@ -24,6 +24,8 @@ from .values import replace
 
 
 def _fit_bound(bound: Any, hidden: int, spikes: bool) -> Any:
+    if bound.kind == "equations":
+        return bound
     if bound.kind == "membrane":
         low, high = sorted((bound.low, bound.high))
         bound = replace(bound, low=low, high=high)

@@ -16,6 +16,7 @@ from ipulse.spec import (
     DelayedRecallData,
     EmulatorDevice,
     EquationsLossSpec,
+    EquationsPenalty,
     EventsData,
     FrozenNoiseData,
     GrowingCapacity,
@@ -132,6 +133,9 @@ def of_type(hint: Any, limits: Mapping[str, Any]) -> st.SearchStrategy[Any]:
         return st.sampled_from([cross_entropy(), squared_spikes(), squared_outputs()]).map(
             EquationsLossSpec.model_validate
         )
+    if hint is EquationsPenalty:
+        texts_of = ["mean(mean_over_time(readout.membrane))", "mean(last(layers[0].spikes))"]
+        return st.sampled_from(texts_of).map(lambda text: EquationsPenalty(penalty=text))
     if hint in (EmulatorDevice, IPUDevice):
         return values(hint, **IPUS)
     if is_model(hint) or dataclasses.is_dataclass(hint):

@@ -137,6 +137,18 @@ VARIANTS: Dict[str, Dict[str, Any]] = {
         regularisers=[{"kind": "membrane", "low": -0.3, "high": 0.7, "readout": True}]
     ),
     "augmentation": training(augmentation={"drop": 0.1, "jitter_ms": 1.5, "crop_pixels": 1}),
+    "layers in equations": {
+        "network": {"layers": [{**HIDDEN, "second_threshold": 0.5}, {"neurons": 12}]},
+        "training": {
+            "loss": {
+                "kind": "equations",
+                "loss": "-sum(label * log_softmax(last(membrane))) + mean(last(layers[1].spikes))",
+            },
+            "regularisers": [
+                {"kind": "equations", "penalty": "mean(square(last(layers[0].membrane)))"}
+            ],
+        },
+    },
     "lower bound": training(regularisers=[{"kind": "lower", "spikes": 2}]),
     "upper bound": training(regularisers=[{"kind": "upper", "spikes": 0.1, "power": 1}]),
     "sgd": training(optimizer={"kind": "sgd", "momentum": 0.5, "nesterov": True}),

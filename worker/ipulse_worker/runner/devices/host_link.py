@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Dict, List, Set
+from typing import TYPE_CHECKING, Any, Dict, List, Set, Tuple
 
-from ipulse_core.equations.loss import MEMBRANE, read_loss
-from ipulse_core.spec.derived_values import has_own_loss
+from ipulse_core.equations.loss import MEMBRANE, SPIKES, equation_texts, names_in
+from ipulse_core.registry.equation_layers import equations_in, values_read
 from ipulse_core.spec.host_links import host_link
 from ipulse_core.spec.single_layers import makes_lists_on_host, programs_of
 from ipulse_core.spec.stretches import Stretch
@@ -115,20 +115,36 @@ def _is_lif_convolution(part: Stretch) -> bool:
 
 
 def _read_spikes(spec: ExperimentSpec, part: Stretch) -> Set[int]:
-    """Return the hidden layers of a part whose spikes a regulariser reads, from 0 in the part."""
+    """Return the hidden layers of a part whose spikes the loss reads, from 0 in the part.
+
+    So do regularisers.
+    """
     found: Set[int] = set()
+    for layer, what in _values_of_equations(spec):
+        if what == SPIKES and layer in part.layers:
+            found.add(part.layers.index(layer))
     for bound in spec.training.regularisers:
-        if bound.kind != "membrane":
+        if bound.kind in ("lower", "upper"):
             numbers = bound.layers or [index + 1 for index in part.layers]
             found.update(at for at, index in enumerate(part.layers) if index + 1 in numbers)
     return found
 
 
 def _reads_membrane_of_spiking_readout(spec: ExperimentSpec) -> bool:
-    if has_own_loss(spec.training) and MEMBRANE in read_loss(spec.training.loss).reads:
+    if any(MEMBRANE in names_in(equation_texts(each)) for _, each in equations_in(spec.training)):
+        return True
+    if (len(spec.network.layers), MEMBRANE) in _values_of_equations(spec):
         return True
     bounds = [bound for bound in spec.training.regularisers if bound.kind == "membrane"]
     return any(bound.readout for bound in bounds)
+
+
+def _values_of_equations(spec: ExperimentSpec) -> Set[Tuple[int, str]]:
+    """Return what losses and regularisers read of layers: index, membrane or spikes."""
+    found: Set[Tuple[int, str]] = set()
+    for _, described in equations_in(spec.training):
+        found |= values_read(spec.network, described)
+    return found
 
 
 def _of_batch(inputs: Any) -> List[int]:

@@ -1,4 +1,4 @@
-"""The layers of a spec that have equations, and its loss if it is made of them."""
+"""The layers of a spec that have equations, and its loss and penalties made of them."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any, Dict, List, Optional, Tuple
 import numpy as np
 import tensorflow as tf
 
-from ipulse_core.equations.loss import FIRST_SPIKE, MEMBRANE, SPIKE_COUNT, read_loss
+from ipulse_core.equations.loss import FIRST_SPIKE, MEMBRANE, SPIKE_COUNT, SPIKES, LayerValue
 from ipulse_core.equations.neuron import read_neuron
+from ipulse_core.registry.equation_layers import equations_of_spec
 from ipulse_core.spec.composed_layers import is_composed_convolution
 from ipulse_core.spec.conv_layers import (
     conv_geometries,
@@ -29,7 +30,7 @@ from ipulse_ops.equations.poplar_loss_source import LossVertex, loss_vertex
 from ipulse_ops.keras import LIFOutputs
 from ipulse_ops.keras.convolutions.composed_of_spec import neurons_of_spec
 from ipulse_ops.reference.spikes import dense_to_sparse
-from ipulse_ops.training.spike_totals import spike_totals
+from ipulse_ops.training.spike_totals import spike_totals, spike_trains
 from ipulse_ops.training.temporal_losses import first_spike_times
 from ipulse_worker.runner.model.layers_of_spec import surrogate_of
 
@@ -102,15 +103,17 @@ def loss_vertex_of(spec: ExperimentSpec) -> Optional[LossVertex]:
     """Return the vertex of the loss for tiles; None of a loss that is not made of equations."""
     if not has_own_loss(spec.training):
         return None
-    return loss_vertex(read_loss(spec.training.loss))
+    return loss_vertex(equations_of_spec(spec, spec.training.loss))
 
 
 class OwnLoss:
-    """Computes such a loss from the network's outputs."""
+    """Computes a loss or penalty of equations from the network's outputs."""
 
-    def __init__(self, spec: ExperimentSpec) -> None:
+    def __init__(self, spec: ExperimentSpec, described: Any) -> None:
+        """Take `described`, the loss or a regulariser of the spec."""
         self._classes, self._step_ms = class_count(spec.data), spec.data.step_ms
-        equations = read_loss(spec.training.loss)
+        self._neurons = [*hidden_sizes(spec), self._classes]
+        equations = equations_of_spec(spec, described)
         self._evaluator = LossEvaluator(equations, self._classes, spec.data.steps)
 
     def evaluate(self, out: LIFOutputs, right: tf.Tensor) -> Tuple[tf.Tensor, tf.Tensor]:
@@ -124,7 +127,16 @@ class OwnLoss:
         if FIRST_SPIKE in reads:
             times = first_spike_times(*self._spikes(out), self._classes)
             found[FIRST_SPIKE] = times * tf.constant(self._step_ms, tf.float32)
+        for _, value in self._evaluator.equations.layers:
+            found[value.key] = self._of_layer(out, value)
         return loss_with_equations(self._evaluator, found, right)
+
+    def _of_layer(self, out: LIFOutputs, value: LayerValue) -> tf.Tensor:
+        """Return what is read of a layer, float32 `[time, batch, neurons]`."""
+        at = value.layer
+        if value.what == SPIKES:
+            return spike_trains(out.spike_ids[at], out.spike_counts[at], self._neurons[at])
+        return out.membrane if value.is_readout else out.membranes[at]
 
     def _spikes(self, out: LIFOutputs) -> Tuple[tf.Tensor, tf.Tensor]:
         return out.spike_ids[-1], out.spike_counts[-1]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Dict, List, Optional, Sequence, Union
 
+from ipulse_core.registry.equation_layers import reads_hidden_membranes
 from ipulse_core.spec.composed_layers import is_composed_convolution, runs_composed
 from ipulse_core.spec.conv_layers import (
     conv_geometries,
@@ -256,16 +257,11 @@ def _multi_lif(
         seed=spec.seed,
         quantisation=[rule_of(layer) for layer in layers],
         standardised=[is_standardised(layer) for layer in layers],
-        return_membranes=_bounds_membranes(spec),
+        return_membranes=reads_hidden_membranes(spec),
         name=name,
         **_backend(spec.device),
         **options,
     )
-
-
-def _bounds_membranes(spec: ExperimentSpec) -> bool:
-    """Return whether a regulariser needs the membranes of hidden layers."""
-    return any(bound.kind == "membrane" for bound in spec.training.regularisers)
 
 
 def _backend(device: Device) -> Dict[str, Any]:

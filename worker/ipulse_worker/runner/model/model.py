@@ -212,7 +212,7 @@ class Model(TrainedState):
             out = self.net(ids, counts, training=True, seed=seed)
             losses, predicted = self._objective.evaluate(out, labels)
             loss = mean_over(losses, mask)
-            penalty = self._objective.penalty(out, mask)
+            penalty = self._objective.penalty(out, labels, mask)
             if penalty is not None:
                 loss += penalty
         gradients = clipped(

@@ -6,7 +6,7 @@ The labels of a batch are int32 `[batch]`, or for a regression the targets: floa
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, List, Optional, Tuple
+from typing import TYPE_CHECKING, Any, List, Optional, Tuple, Union
 
 import tensorflow as tf
 
@@ -22,12 +22,14 @@ from ipulse_core.spec.derived_values import (
 from ipulse_ops.keras import LIFOutputs
 from ipulse_ops.training import losses, regression, temporal_losses
 from ipulse_ops.training.membrane_bounds import membrane_bound
-from ipulse_ops.training.regularisers import lower_bound, upper_bound
+from ipulse_ops.training.regularisers import lower_bound, mean_over, upper_bound
 from ipulse_ops.training.spike_totals import spike_totals
 from ipulse_worker.runner.model.equations import OwnLoss
 
 if TYPE_CHECKING:
-    from ipulse.spec import ExperimentSpec, Regulariser
+    from ipulse.spec import ExperimentSpec, LowerBound, MembraneBound, UpperBound
+
+    Bound = Union[LowerBound, UpperBound, MembraneBound]
 
 _OF_MEMBRANE = {
     "mean_membrane_cross_entropy": (
@@ -57,11 +59,19 @@ class Objective:
         self._has_step_targets = has_step_targets(spec.training)
         self._targets = spike_targets(spec.training)
         self._first_spike_steps = first_spike_steps(spec)
-        self._regularisers = spec.training.regularisers
+        self._regularisers: Tuple[Any, ...] = tuple(spec.training.regularisers)
         self._classes = class_count(spec.data)
         self._steps = spec.data.steps
         self._neurons = [*hidden_sizes(spec), self._classes]
-        self._own: Optional[OwnLoss] = OwnLoss(spec) if has_own_loss(spec.training) else None
+        self._own: Optional[OwnLoss] = None
+        if has_own_loss(spec.training):
+            self._own = OwnLoss(spec, spec.training.loss)
+        bounds = spec.training.regularisers
+        self._own_penalties = {
+            number: OwnLoss(spec, bound)
+            for number, bound in enumerate(bounds)
+            if bound.kind == "equations"
+        }
 
     def evaluate(self, out: LIFOutputs, labels: tf.Tensor) -> Tuple[tf.Tensor, tf.Tensor]:
         """Return losses float32 `[batch]` and predicted classes int32 `[batch]`.
@@ -104,13 +114,19 @@ class Objective:
         steps = [self._steps] if self._has_step_targets else []
         return tf.TensorSpec([batch, *steps, self._classes], tf.float32)
 
-    def penalty(self, out: LIFOutputs, mask: Optional[tf.Tensor] = None) -> Optional[tf.Tensor]:
+    def penalty(
+        self, out: LIFOutputs, labels: tf.Tensor, mask: Optional[tf.Tensor] = None
+    ) -> Optional[tf.Tensor]:
         """Return the sum of all penalties, a float32 scalar; None without regularisers.
 
         `mask` is documented in ipulse_ops.training.regularisers.
         """
         found: List[Any] = []
-        for bound in self._regularisers:
+        for at, bound in enumerate(self._regularisers):
+            if at in self._own_penalties:
+                by_sample, _ = self._own_penalties[at].evaluate(out, labels)
+                found.append(bound.strength * mean_over(by_sample, mask))
+                continue
             numbers = list(bound.layers or range(1, len(self._neurons)))
             if bound.readout:
                 numbers.append(len(self._neurons))
@@ -118,7 +134,7 @@ class Objective:
                 found.append(self._penalty(bound, number - 1, out, mask))
         return tf.add_n(found) if found else None
 
-    def _penalty(self, bound: Regulariser, layer: int, out: LIFOutputs, mask: Any) -> Any:
+    def _penalty(self, bound: Bound, layer: int, out: LIFOutputs, mask: Any) -> Any:
         if bound.kind == "membrane":
             membranes = [*out.membranes, out.membrane][layer]
             penalty = membrane_bound(membranes, bound.low, bound.high, mask)

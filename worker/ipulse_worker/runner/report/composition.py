@@ -6,12 +6,13 @@ from typing import Any, Dict, Iterator, List, Sequence
 
 import numpy as np
 
-from ipulse_core.equations.loss import default_prediction, read_loss
+from ipulse_core.equations.loss import result_of
 from ipulse_core.numbers import plain_number
+from ipulse_core.registry.equation_layers import equations_in, prediction_of_spec
 from ipulse_core.registry.layer_paths import shown_names
 from ipulse_core.spec.conv_layers import conv_geometries, is_conv, senders_to_dense
 from ipulse_core.spec.custom_ops import is_op
-from ipulse_core.spec.derived_values import has_own_loss, spiking_layers
+from ipulse_core.spec.derived_values import spiking_layers
 from ipulse_core.spec.kind_fields import field_of
 from ipulse_core.spec.neuron_packages import has_package
 from ipulse_core.spec.part_layers import has_equations, is_part
@@ -53,7 +54,7 @@ def network(results: Results) -> Dict[str, Any]:
         "equations": [
             *(found for name, layer in zip(names, layers) for found in _equations(name, layer)),
             *(found for name, layer in zip(names, layers) for found in _package(name, layer)),
-            *_loss(results.spec.training),
+            *_loss(results.spec),
         ],
         "memory": results.profile["memory"],
         "table": ReportTable(HEADS, rows),
@@ -116,16 +117,19 @@ def _package(name: str, layer: Any) -> Iterator[Dict[str, Any]]:
     yield {"title": title, "lines": lines}
 
 
-def _loss(training: Any) -> Iterator[Dict[str, Any]]:
-    """Yield the equations of the loss, if it has some, as `_equations` does."""
-    if not has_own_loss(training):
-        return
-    loss = training.loss
-    lines = [f"{each.name} = {plain_number(each.value)}" for each in loss.parameters]
-    lines += [f"{each.name} = {each.value}" for each in loss.values]
-    lines.append(f"loss = {loss.loss}")
-    lines.append(f"prediction = {loss.prediction or default_prediction(read_loss(loss).reads)}")
-    yield {"title": f"The loss is {loss.name}, by its equations:", "lines": lines}
+def _loss(spec: Any) -> Iterator[Dict[str, Any]]:
+    """Yield the equations of loss and regularisers, if they have some, as `_equations` does."""
+    for _, own in equations_in(spec.training):
+        result, text = result_of(own)
+        lines = [f"{each.name} = {plain_number(each.value)}" for each in own.parameters]
+        lines += [f"{each.name} = {each.value}" for each in own.values]
+        lines.append(f"{result} = {text}")
+        title = f"The {result} is {own.name}, by its equations:"
+        if result == "loss":
+            lines.append(f"prediction = {own.prediction or prediction_of_spec(spec)}")
+        else:
+            title = f"A {result} is {own.name}, times {plain_number(own.strength)}:"
+        yield {"title": title, "lines": lines}
 
 
 def _row(results: Results, at: int, name: str, layer: Any) -> List[str]:

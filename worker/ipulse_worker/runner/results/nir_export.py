@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Iterator, List, Optional, Tuple, cast
 
-from ipulse_core.equations.loss import default_prediction, read_loss
+from ipulse_core.registry.equation_layers import prediction_of_spec
 from ipulse_core.spec.composed_layers import NOT_IN_NIR, runs_composed
 from ipulse_core.spec.conv_layers import conv_geometries, conv_layers
 from ipulse_core.spec.derived_values import (
@@ -225,9 +225,8 @@ def _logits(spec: ExperimentSpec) -> str:
     if not has_own_loss(spec.training):
         return _LOGITS[loss_name(spec.training)]
     own = cast(Any, spec.training.loss)
-    reads = read_loss(own).reads
     values = [f"{each.name} = {each.value}" for each in own.values]
-    return "; ".join([*values, own.prediction or default_prediction(reads)])
+    return "; ".join([*values, own.prediction or prediction_of_spec(spec)])
 
 
 def _metadata(spec: ExperimentSpec, step_s: float, dropped_spikes: int, target: str) -> Metadata:
