@@ -16,8 +16,8 @@ from benchmarks.common import command_line
 from benchmarks.common.processes import in_fresh_process
 from benchmarks.common.tables import Row, finish
 from ipulse.spec import ExperimentSpec, parse_spec, spec_to_json
-from ipulse.spec.step_cycles import step_cycles
-from ipulse.spec.tile_fit import network_on_tiles
+from ipulse_core.prediction.network_on_tiles import network_on_tiles
+from ipulse_core.prediction.step_cycles import step_cycles
 from ipulse_core.spec.host_links import host_link
 from ipulse_core.spec.resolved_spec import read_spec
 from ipulse_core.spec.tile_cycles import Activity, predict_cycles

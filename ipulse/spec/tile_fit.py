@@ -7,33 +7,21 @@ from functools import lru_cache
 from typing import Any, Literal
 
 from ipulse_core.errors import InvalidInput, Problem
-from ipulse_core.ipu import MK2_TILES
-from ipulse_core.spec.conv_layers import conv_geometries, hidden_sizes
+from ipulse_core.prediction.network_on_tiles import network_on_tiles
+from ipulse_core.spec.conv_layers import conv_geometries
 from ipulse_core.spec.conv_memory import TileConvolution, predict_convolution, predict_pool
-from ipulse_core.spec.custom_ops import indexed_ops
-from ipulse_core.spec.derived_values import (
-    class_count,
-    first_capacity,
-    has_own_loss,
-    input_channels,
-    loss_name,
-    spiking_layers,
-    splits_neurons,
-)
 from ipulse_core.spec.equations_memory import TileEquations, predict_equations
 from ipulse_core.spec.kind_fields import field_of
 from ipulse_core.spec.part_layers import is_recurrent
 from ipulse_core.spec.single_layers import has_several_programs, programs_of
 from ipulse_core.spec.tile_memory import TILE_BYTES, MemoryPrediction, predict
-from ipulse_core.spec.tile_placement import TileLayer, TileNetwork
+from ipulse_core.spec.tile_placement import TileNetwork
 
 from .device import EmulatorDevice, IPUDevice
 from .experiment import ExperimentSpec
 
 FACTOR = 2  # by which the prediction may be wrong, in either direction
-_FEW_CHANNELS = 128  # of so many, all may spike in one step
-_SHARE = 8  # of more channels, one in so many is assumed to spike in one step
-_MK1_TILES, _MK1_BYTES = 1216, 262_144
+_MK1_BYTES = 262_144
 
 _predict = lru_cache(1024)(predict)  # it may take 0.1 s
 
@@ -79,49 +67,6 @@ class TileFit:
         """Return the prediction as the command line and the HTTP API show it."""
         answer = {"verdict": self.verdict, "basis": "estimate"}
         return {**answer, "tiles": self.ipus * self.tiles_per_ipu, **asdict(self)}
-
-
-def network_on_tiles(spec: ExperimentSpec) -> TileNetwork | None:
-    """Return the network as the Poplar op sees it; None for a CPU and what is not predicted."""
-    device = spec.device
-    if not isinstance(device, (EmulatorDevice, IPUDevice)):
-        return None
-    steps = spec.data.steps
-    if indexed_ops(spec.network) or not steps:  # 0 steps: as many as the data have
-        return None
-    tiles = MK2_TILES
-    if isinstance(device, EmulatorDevice):
-        tiles = device.tiles
-    elif device.architecture == "ipu1":
-        tiles = _MK1_TILES
-    channels = input_channels(spec.data)
-    layers = _layers(spec)
-    network = spec.network
-    updates = isinstance(device, IPUDevice) or _trains_on_device(device)
-    return TileNetwork(
-        inputs=channels,
-        input_slots=min(channels, max(_FEW_CHANNELS, channels // _SHARE)),
-        layers=tuple(layers),
-        steps=steps,
-        batch=spec.training.batch_size,
-        mapping=device.mapping,
-        ipus=device.ipus,
-        tiles_per_ipu=tiles,
-        splits_neurons=splits_neurons(device, len(layers)),
-        recomputes=device.memory == "recompute",
-        weight_words=0.5 if field_of(device, "weights_dtype") == "float16" else 1.0,
-        state_words=0.5 if device.states_dtype == "float16" else 1.0,
-        optimizer_words=_optimizer_words(spec) if updates else 0,
-        updates=updates,
-        trains=_trains_on_device(device),
-        has_own_loss=_trains_on_device(device) and has_own_loss(spec.training),
-        loss=loss_name(spec.training) if _trains_on_device(device) else "",
-        delay=network.delay,
-        resets=network.reset != "none",
-        masks_resets=network.reset == "zero"
-        and network.reset_gradient != "term"
-        and network.reset_on == "state",
-    )
 
 
 def tile_fit(spec: ExperimentSpec) -> TileFit | None:
@@ -188,18 +133,6 @@ def _programs(spec: ExperimentSpec, network: TileNetwork) -> list[MemoryPredicti
     return found
 
 
-def _optimizer_words(spec: ExperimentSpec) -> int:
-    """Return the numbers that the optimizer stores on the device for a weight."""
-    optimizer = spec.training.optimizer
-    if optimizer.kind == "sgd":
-        return 1 if optimizer.momentum else 0
-    return 2
-
-
-def _trains_on_device(device: object) -> bool:
-    return isinstance(device, EmulatorDevice) and device.training == "device"
-
-
 def check_fit(spec: ExperimentSpec) -> None:
     """Raise DoesNotFit for a network that fits under no placement."""
     fit = tile_fit(spec)
@@ -233,24 +166,3 @@ def fit_text(fit: TileFit) -> str:
     }[fit.verdict]
     total = fit.ipus * fit.tiles_per_ipu
     return f"fullest tile about {kib}, {fit.tiles_used:,} of {total:,} tiles used (estimate){words}"
-
-
-def _layers(spec: ExperimentSpec) -> list[TileLayer]:
-    sizes = [*hidden_sizes(spec), class_count(spec.data)]
-    spiking = spiking_layers(spec.network)
-    layers = []
-    for number, neurons in enumerate(sizes):
-        if number >= len(spiking):
-            layers.append(TileLayer(neurons, 0, **_optional(spec.network.readout)))
-            continue
-        layer = spiking[number]
-        slots = min(first_capacity(layer) or neurons, neurons)
-        recurrent = bool(field_of(layer, "recurrent"))
-        gated = field_of(layer, "second_threshold") is not None
-        layers.append(TileLayer(neurons, slots, recurrent, gated=gated, **_optional(layer)))
-    return layers
-
-
-def _optional(layer: object) -> dict[str, bool]:
-    synapse = field_of(layer, "synapse_decay") is not None
-    return {"synapse": synapse, "bias": bool(field_of(layer, "bias"))}

@@ -21,6 +21,8 @@ from ipulse.sweeps.file import read_sweep
 from ipulse_core.errors import InvalidInput, Problem
 from ipulse_core.pva.band import Band
 
+_FIGURES = {"fit": "memory"}
+
 
 @addressed
 def plan(
@@ -83,6 +85,9 @@ def _job_facts(found: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     yield "takes", expected_text(found.get("expected"))
     yield from _compiles(found)
     yield from _cycles_facts(found.get("cycles"))
+    for figure, reason in found.get("not_predicted", {}).items():
+        if reason is not None:
+            yield _FIGURES.get(figure, figure), f"not predicted: {reason}"
 
 
 def _cycles_facts(cycles: Mapping[str, Any] | None) -> Iterator[tuple[str, str]]:

@@ -9,8 +9,8 @@ from typing import Any
 
 from sqlalchemy import select
 
-from ipulse.spec.step_cycles import Rates
 from ipulse_core import strict_json
+from ipulse_core.prediction.step_cycles import Rates
 from ipulse_core.states import JobState
 from ipulse_service.db.engine import Transaction
 from ipulse_service.db.tables import jobs

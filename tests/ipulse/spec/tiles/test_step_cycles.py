@@ -9,8 +9,9 @@ import pytest
 
 from benchmarks.common.processes import in_fresh_process
 from benchmarks.emulator.step_cycles import compare, spec_of
-from ipulse.spec import ExperimentSpec, parse_spec
-from ipulse.spec.step_cycles import Rates, step_cycles
+from ipulse.spec import ExperimentSpec, parse_job_spec, parse_spec
+from ipulse_core.prediction.network_on_tiles import OF_PROGRAMS, why_no_memory
+from ipulse_core.prediction.step_cycles import Rates, step_cycles, why_no_cycles
 from ipulse_core.pva.band import band_of
 from ipulse_core.spec.host_links import LINKS
 from ipulse_core.spec.tile_cycles import Activity, predict_cycles
@@ -182,7 +183,15 @@ def test_what_is_predicted_as_well(device: dict[str, Any], network: dict[str, An
     ],
 )
 def test_what_is_not_predicted(device: dict[str, Any], network: dict[str, Any]) -> None:
-    assert step_cycles(spec(device, **network)) is None
+    found = spec(device, **network)
+    assert step_cycles(found) is None
+    assert (why_no_cycles(found) is None) == (found.device.kind == "cpu")
+
+
+def test_the_graph_of_a_program_is_not_known_before_it_runs() -> None:
+    program = {"version": 1, "kind": "poplar_program", "sources": ["a.cpp"]}
+    found = parse_job_spec({**program, "package": f"sha256:{'0f' * 32}"})
+    assert why_no_memory(found) == why_no_cycles(found) == OF_PROGRAMS
 
 
 def test_every_network_of_the_benchmark_is_predicted() -> None:

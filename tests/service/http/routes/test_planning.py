@@ -93,6 +93,18 @@ def test_predicts_the_cycles_of_a_training_step(alone: InProcess) -> None:
     assert assumed["layers"][-1]["name"] is None  # around the layers
 
 
+def test_says_why_a_figure_is_missing(alone: InProcess) -> None:
+    announce(alone, "c", "emulator", "cpu")
+    assert plan(alone)["not_predicted"] == {"fit": None, "cycles": None}  # on a CPU
+    emulated = {**SPEC, "device": {"kind": "emulator"}}
+    assert plan(alone, emulated)["not_predicted"] == {"fit": None, "cycles": None}
+    trained = {**emulated, "network": {**SPEC["network"], "trainable": ["decay"]}}
+    found = plan(alone, trained)
+    assert (found["fit"] is None, found["cycles"]) == (False, None)
+    assert found["not_predicted"]["fit"] is None
+    assert "trained" in found["not_predicted"]["cycles"]
+
+
 def test_cycles_are_of_the_last_training_of_the_network(alone: InProcess) -> None:
     announce(alone, "a", "cpu")
     announce(alone, "c", "emulator")

@@ -6,7 +6,9 @@ from typing import Any, Literal, Self
 
 from pydantic import BaseModel, Field
 
-from ipulse.spec import brief_json
+from ipulse.spec import AnySpec, brief_json
+from ipulse_core.prediction.network_on_tiles import TOO_FEW_TILES, why_no_memory
+from ipulse_core.prediction.step_cycles import why_no_cycles
 from ipulse_core.registry.versions import raise_to_2
 from ipulse_service.http.schemas.base import BRIEF_SPEC, JOB_ID, SHA256, SPEC, example
 from ipulse_service.http.schemas.jobs.job_parts import WaitingInfo
@@ -74,6 +76,25 @@ class ExpectedDuration(BaseModel):
         )
 
 
+class NotPredicted(BaseModel):
+    """Why figures of a plan are null that a job on emulated IPUs or IPUs may have."""
+
+    model_config = example(fit=None, cycles="constants of neurons are trained")
+
+    fit: str | None = Field(description="Why `fit` is; null if it is not, and for a CPU.")
+    cycles: str | None = Field(description="Why `cycles` is; null if it is not, and for a CPU.")
+
+    @classmethod
+    def of(cls, spec: AnySpec, fit: FitInfo | None, cycles: StepCyclesInfo | None) -> Self:
+        """Returns the reasons for a spec and what is predicted for it."""
+        if spec.device.kind == "cpu":
+            return cls(fit=None, cycles=None)
+        return cls(
+            fit=None if fit else why_no_memory(spec) or TOO_FEW_TILES,
+            cycles=None if cycles else why_no_cycles(spec) or TOO_FEW_TILES,
+        )
+
+
 class PlannedJob(ValidatedSpec):
     """A spec that a submission would accept, and what its job would wait for."""
 
@@ -96,6 +117,7 @@ class PlannedJob(ValidatedSpec):
         waiting_on=WAITING,
         quotas=[{"project": "vision", "user": "alice", "name": "devices", "limit": 4, "used": 1}],
         cycles=CYCLES,
+        not_predicted={"fit": None, "cycles": None},
     )
 
     data_set: str | None = Field(
@@ -119,8 +141,9 @@ class PlannedJob(ValidatedSpec):
     quotas: list[QuotaInfo] = Field(description="Quotas of the project and the caller.")
     cycles: StepCyclesInfo | None = Field(
         description="Expected cycles of a training step on emulator or IPU; null for a CPU, and "
-        "for networks that are not predicted."
+        "for what is not predicted."
     )
+    not_predicted: NotPredicted
 
     @classmethod
     def from_plan(
@@ -133,12 +156,13 @@ class PlannedJob(ValidatedSpec):
         cycles: StepCyclesInfo | None,
     ) -> Self:
         """Returns the model of a plan."""
+        fit = FitInfo.of_spec(resolved.spec)
         return cls(
             spec=resolved.value,
             spec_version_2=raise_to_2(resolved.value),
             brief=brief_json(resolved.value),
             spec_sha256=resolved.sha256,
-            fit=FitInfo.of_spec(resolved.spec),
+            fit=fit,
             nir_targets=nir_targets_of(resolved.spec),
             data_set=data_set,
             agents=plan.agents,
@@ -151,4 +175,5 @@ class PlannedJob(ValidatedSpec):
             waiting_on=WaitingInfo.from_waiting(plan.waiting),
             quotas=quotas,
             cycles=cycles,
+            not_predicted=NotPredicted.of(resolved.spec, fit, cycles),
         )

@@ -7,7 +7,7 @@ from typing import Any, Literal, Self
 from pydantic import BaseModel, Field
 
 from ipulse.spec import AnySpec, ExperimentSpec
-from ipulse.spec.step_cycles import step_cycles
+from ipulse_core.prediction.step_cycles import step_cycles
 from ipulse_service.http.schemas.base import JOB_ID, example
 from ipulse_service.http.schemas.jobs.jobs import CyclesBand
 from ipulse_service.jobs.queue.last_activity import LastActivity

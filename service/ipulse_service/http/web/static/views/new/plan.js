@@ -53,6 +53,15 @@ function cyclesLines({ cycles, band, activity, layers }) {
   ];
 }
 
+/** @param {{fit: string | null, cycles: string | null}} reasons */
+function notPredicted({ fit, cycles }) {
+  if (fit && fit === cycles) return line("ring", `Memory and cycles are not predicted: ${fit}.`);
+  return [
+    fit ? line("ring", `Its memory is not predicted: ${fit}.`) : nothing,
+    cycles ? line("ring", `Cycles of a training step are not predicted: ${cycles}.`) : nothing,
+  ];
+}
+
 function simulators(targets) {
   const none = "No simulator can run this network from a NIR file.";
   return targets.length
@@ -86,6 +95,7 @@ function facts(plan) {
         ),
     plan.fit ? memory(plan.fit) : nothing,
     plan.cycles ? cyclesLines(plan.cycles) : nothing,
+    notPredicted(plan.not_predicted),
     plan.spec?.network ? simulators(plan.nir_targets) : nothing,
     startLine(plan.waiting_on),
     cacheLine(plan.executable_cached),

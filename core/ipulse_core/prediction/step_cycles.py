@@ -1,12 +1,15 @@
-"""Predicts, before anything is compiled, the cycles of a training step on tiles."""
+"""Predicts, before anything is compiled, the cycles of a training step on tiles.
+
+The arguments are `ipulse.spec.ExperimentSpec` and its parts, or the document that the runner reads.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Literal, NamedTuple
+from typing import Any, Dict, Iterator, Mapping, NamedTuple, Optional, Tuple
 
+from ipulse_core.prediction.network_on_tiles import network_on_tiles, why_no_memory
 from ipulse_core.pva.band import Band, band_of
 from ipulse_core.registry.equation_layers import equations_in, values_read
 from ipulse_core.registry.layer_paths import layer_name
@@ -16,10 +19,6 @@ from ipulse_core.spec.kind_fields import field_of
 from ipulse_core.spec.single_layers import has_several_programs
 from ipulse_core.spec.tile_cycles import ERROR, Activity, CyclesPrediction, predict_cycles
 from ipulse_core.spec.tile_placement import TileLayer, TileNetwork
-
-from .device import EmulatorDevice, IPUDevice
-from .experiment import ExperimentSpec
-from .tile_fit import network_on_tiles
 
 ASSUMED = 0.05  # share of the neurons, and of the channels, that spike in a step
 ASSUMED_GRADIENTS = 0.2  # share of neurons with a gradient where a layer has a second threshold
@@ -41,21 +40,21 @@ class StepCycles:
     """The predicted cycles of a training step, and the activity that they are predicted for."""
 
     prediction: CyclesPrediction
-    activity: tuple[Activity, ...]  # of the input, and then of each layer that spikes
-    names: tuple[str, ...]  # of the layers
-    basis: Literal["assumed", "last_run"]
+    activity: Tuple[Activity, ...]  # of the input, and then of each layer that spikes
+    names: Tuple[str, ...]  # of the layers
+    basis: str  # "assumed" or "last_run"
 
     @property
     def band(self) -> Band:
         """The band in which the cycles of an IPU are expected, if the activity is so."""
         return band_of(self.prediction.total, ERROR)
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Dict[str, Any]:
         """Return the prediction as the HTTP API shows it."""
         found = self.prediction
         spiking = [
             {"name": name, "spikes": round(each.spikes, 2), "filled": round(each.filled, 2)}
-            for name, each in zip(self.names, self.activity[1:], strict=False)
+            for name, each in zip(self.names, self.activity[1:])
         ]
         return {
             "cycles": round(found.total),
@@ -68,7 +67,7 @@ class StepCycles:
             },
             "layers": [
                 {"name": name, "forward": round(each.forward), "backward": round(each.backward)}
-                for name, each in zip((*self.names, None), found.layers, strict=True)
+                for name, each in zip((*self.names, None), found.layers)
             ],
             **{
                 kind: round(getattr(found, kind))
@@ -78,29 +77,30 @@ class StepCycles:
 
 
 def step_cycles(
-    spec: ExperimentSpec, rates: Mapping[str, Rates] | None = None
-) -> StepCycles | None:
+    spec: Any,
+    rates: Optional[Mapping[str, Rates]] = None,
+    input_spikes: Optional[float] = None,
+) -> Optional[StepCycles]:
     """Return the prediction for a spec; None for a CPU and for what is not predicted.
 
     Args:
         spec: of a training.
         rates: of the last run of the same network on the same data, by the layer as in metrics:
             its number from 1, or "readout". Without them, an activity is assumed.
+        input_spikes: that come in, of a sample and step; None: ASSUMED of the channels.
     """
     device = spec.device
-    if not isinstance(device, (EmulatorDevice, IPUDevice)) or not _is_known(spec):
-        return None
     network = network_on_tiles(spec)
-    if network is None or network.ipus > 1 or network.recomputes:
+    if network is None or why_no_cycles(spec) is not None:
         return None
     slots = min(max(1, round(_SLOTS * network.inputs)), network.input_slots)
     network = network._replace(input_slots=slots)
-    if isinstance(device, IPUDevice):  # TensorFlow's loss and update, on the device as well
+    if device.kind == "ipu":  # TensorFlow's loss and update, on the device as well
         network = network._replace(trains=True)
-    activity = _activity_of(spec, network, rates)
+    activity = _activity_of(spec, network, rates, input_spikes)
     try:
         prediction = _predict(network, activity, host_link(device))
-    except ValueError:  # more layers than tiles: the compiler says what to do
+    except ValueError:  # TOO_FEW_TILES: the compiler says what to do
         return None
     layers = (*spec.network.layers, spec.network.readout)
     hidden = len(spec.network.layers)
@@ -108,11 +108,25 @@ def step_cycles(
     return StepCycles(prediction, activity, names, "last_run" if rates else "assumed")
 
 
+def why_no_cycles(spec: Any) -> Optional[str]:
+    """Return why the cycles on tiles are not predicted; None if they are, and on a CPU.
+
+    `spec` may be that of a program or script, too.
+    """
+    if spec.device.kind == "cpu":
+        return None
+    return why_no_memory(spec) or next(_reasons(spec), None)
+
+
 def _activity_of(
-    spec: ExperimentSpec, network: TileNetwork, rates: Mapping[str, Rates] | None
-) -> tuple[Activity, ...]:
+    spec: Any,
+    network: TileNetwork,
+    rates: Optional[Mapping[str, Rates]],
+    input_spikes: Optional[float],
+) -> Tuple[Activity, ...]:
     """Return the activity of the input and of each layer that spikes."""
-    spikes = min(max(1.0, ASSUMED * network.inputs), network.input_slots)
+    spikes = max(1.0, ASSUMED * network.inputs) if input_spikes is None else input_spikes
+    spikes = min(spikes, network.input_slots)
     found = [Activity(spikes, spikes)]
     hidden = len(spec.network.layers)
     for number in range(len(spiking_layers(spec.network))):
@@ -121,7 +135,7 @@ def _activity_of(
     return tuple(found)
 
 
-def _of_layer(layer: TileLayer, rates: Rates | None) -> Activity:
+def _of_layer(layer: TileLayer, rates: Optional[Rates]) -> Activity:
     if rates is not None:
         spikes = min(rates.spikes * layer.neurons, layer.slots)
         return Activity(spikes, min(rates.gradients * layer.neurons, layer.slots))
@@ -131,16 +145,23 @@ def _of_layer(layer: TileLayer, rates: Rates | None) -> Activity:
     return Activity(spikes, min(share * layer.neurons, layer.slots), wanted - spikes)
 
 
-def _is_known(spec: ExperimentSpec) -> bool:
-    network, device = spec.network, spec.device
-    rounds_states = field_of(device, "states_dtype") != "float32" and field_of(
-        device, "stochastic_rounding"
-    )
-    return not (
-        has_several_programs(network)
-        or network.trainable
-        or rounds_states
-        or spec.training.regularisers
-        or any(values_read(network, each) for _, each in equations_in(spec.training))
-        or any(field_of(layer, "policy") == "top" for layer in spiking_layers(network))
-    )
+def _reasons(spec: Any) -> Iterator[str]:
+    """Yields what the predictor of cycles does not know."""
+    network, device, training = spec.network, spec.device, spec.training
+    rounds = field_of(device, "stochastic_rounding")
+    if has_several_programs(network):
+        yield "the network is several programs on tiles"
+    if network.trainable:
+        yield "constants of neurons are trained"
+    if rounds and field_of(device, "states_dtype") != "float32":
+        yield "states are rounded at random"
+    if training.regularisers:
+        yield "there are regularisers"
+    if any(values_read(network, each) for _, each in equations_in(training)):
+        yield "the loss reads layers"
+    if any(field_of(layer, "policy") == "top" for layer in spiking_layers(network)):
+        yield "the policy is top"
+    if device.ipus > 1:
+        yield "it is on several IPUs"
+    if device.memory == "recompute":
+        yield "states are computed again"

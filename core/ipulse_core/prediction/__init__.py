@@ -1,0 +1,1 @@
+"""What a training step on tiles will take, before anything is compiled."""
