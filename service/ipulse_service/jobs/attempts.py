@@ -83,7 +83,7 @@ def conclude(
     if attempt.preempted_for and outcome.reason is Reason.WORKER_STOPPED:
         message = f"It made room for {attempt.preempted_for}."
         outcome = AttemptOutcome(Reason.PREEMPTED, message, outcome.summary)
-    job = too_little.note(transaction, job, outcome.lacking)
+    job = too_little.note(transaction, job, attempt, outcome.lacking)
     job = job._replace(state_since=min(job.state_since + silent_ms, transaction.now))
     is_pausing = job.state is JobState.PAUSING
     is_stopped = outcome.reason in STOPPED

@@ -10,19 +10,35 @@ from ipulse_service.agents import registry
 from ipulse_service.db.engine import Transaction
 from ipulse_service.jobs import store
 from ipulse_service.jobs.job import JobRow
+from ipulse_service.jobs.leases import AttemptRow
 from ipulse_service.jobs.queue import admission
 
 
-def note(transaction: Transaction, job: JobRow, lacking: Mapping[str, int]) -> JobRow:
-    """Stores at a job what was not enough for it; the greatest amount that was tried counts."""
+def note(
+    transaction: Transaction, job: JobRow, attempt: AttemptRow, lacking: Mapping[str, int]
+) -> JobRow:
+    """Stores at a job what was not enough for it; the greatest amount that was tried counts.
+
+    The attempt's agent has no more than that until it announces its room again: what it announced
+    before may be from a time when its disk was empty.
+    """
     requirements = job.needs.requirements
     known = requirements.too_little
     more = {name: amount for name, amount in lacking.items() if name in TOTALS}
+    agent = registry.find(transaction, attempt.agent) if more else None
+    if agent is not None:
+        had = {
+            name: min(int(agent.capabilities[name]), amount)
+            for name, amount in more.items()
+            if name in agent.capabilities
+        }
+        changed = replace(agent, capabilities={**agent.capabilities, **had})
+        registry.change(transaction, changed)
     merged = {name: max(known.get(name, 0), amount) for name, amount in more.items()}
     if not merged or merged.items() <= known.items():
         return job
-    changed = replace(requirements, too_little={**known, **merged})
-    return store.update(transaction, job, job._replace(requires=changed.to_text()))
+    needed = replace(requirements, too_little={**known, **merged})
+    return store.update(transaction, job, job._replace(requires=needed.to_text()))
 
 
 def forgotten(job: JobRow) -> str | None:

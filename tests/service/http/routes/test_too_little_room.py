@@ -65,6 +65,17 @@ def test_only_a_larger_disk_gets_the_next_attempt(service: InProcess, name: str)
     assert claim(service, "three", "cpu").complete()["state"] == "succeeded"
 
 
+def test_an_agent_that_announced_its_room_too_early_gets_the_job_once(service: InProcess) -> None:
+    announce(service, "one", "cpu", capabilities=disk(64 * MIB))  # others have filled it since
+    announce(service, "two", "cpu", capabilities=disk(64 * MIB))
+    submitted = service.submit()
+    job = fills_its_disk(claim(service, "one", "cpu"), disk_bytes=4096)
+    assert job["state"] == "retry_wait"
+    eventually(lambda: service.job(submitted["id"])["state"] == "queued")
+    refused(service, "one")
+    assert claim(service, "two", "cpu").complete()["state"] == "succeeded"
+
+
 def test_a_larger_disk_that_is_full_now_is_waited_for(service: InProcess) -> None:
     announce(service, "one", "cpu", capabilities=disk(64 * MIB))
     announce(service, "two", "cpu", capabilities=disk(1000 * MIB, free=MIB))

@@ -9,7 +9,6 @@ import socket
 import subprocess
 from collections.abc import Mapping
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 from ipulse_core import data_sets
@@ -35,8 +34,6 @@ UNKNOWN = "unknown"  # the state of a sandbox that did not answer the probe
 
 MAX_NAMED = 20  # links in a log line
 MAX_CACHED = 1000  # digests that are reported
-
-_UNKNOWN: Mapping[str, int] = MappingProxyType({})
 
 _log = logging.getLogger(__name__)
 
@@ -75,8 +72,8 @@ class InventoryReader:
         """End what `read` runs in another thread, and wait for its end at most `seconds`."""
         self._commands.close(seconds)
 
-    def read(self, room: Mapping[str, int] = _UNKNOWN) -> Inventory:
-        """Returns the present inventory, with the room on the disk for jobs."""
+    def read(self) -> Inventory:
+        """Returns the present inventory, without the room on the disk."""
         self._ask()
         cache = DatasetCache(self._settings.dataset_cache, self._settings.dataset_cache_bytes)
         cached = tuple(cache.digests()[:MAX_CACHED])
@@ -89,7 +86,7 @@ class InventoryReader:
             data_sets=found,
             cached=cached,
             neuron_packages=self._packages.answer or (),
-            capabilities={**software.capabilities, **sandbox.capabilities, **room},
+            capabilities={**software.capabilities, **sandbox.capabilities},
             remarks={**software.missing, **sandbox.missing},
         )
 

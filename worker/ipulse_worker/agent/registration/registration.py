@@ -6,6 +6,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 from ipulse_core.capabilities import is_more
 from ipulse_core.errors import IPUlseError
@@ -121,8 +122,11 @@ class Registration:
             _log.info("takes_jobs_again")
         self._registered_trouble = trouble
         self._registered_data = self._inventory.state_of_data()
+        inventory = self._inventory.read()  # which may take long: the room is measured later
         self._registered_room = self._host.capabilities()
-        inventory = self._inventory.read(self._registered_room)
+        inventory = replace(
+            inventory, capabilities={**inventory.capabilities, **self._registered_room}
+        )
         with self._registering:
             if self._thread.is_stopping:
                 return
