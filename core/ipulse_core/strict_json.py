@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Any, Dict, List, Tuple, Union
+from typing import Any, Dict, List, Sequence, Tuple, Union
 
 from ipulse_core.errors import InvalidJSON, Problem
 from ipulse_core.limits import MAX_INTEGER
@@ -69,6 +69,12 @@ def escape(key: str) -> str:
 def pointer_keys(pointer: str) -> List[str]:
     """Returns the keys and indices that a JSON pointer consists of."""
     return [token.replace("~1", "/").replace("~0", "~") for token in pointer.split("/")[1:]]
+
+
+def dotted(keys: Sequence[str]) -> str:
+    """Returns the keys of a pointer with dots and brackets: layers[0].neurons."""
+    text = "".join(f"[{name}]" if name.isdigit() else f".{name}" for name in keys)
+    return text[1:] if text.startswith(".") else text
 
 
 def number(text: str) -> Union[int, float]:

@@ -6,18 +6,19 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 
+from ipulse_core import strict_json
+
 _LAYER = re.compile(r"\[[0-9]+\]")
 
 
 def setting_names() -> list[str]:
     """Return the paths of all fields, and the last names of those that are unique."""
     from ipulse.spec.field_tree import fields_of
-    from ipulse.spec.paths import dotted
 
     paths = list(dict.fromkeys(fields_of({"version": 2, "network": {"layers": [{}]}})))
     counts = Counter(path[-1] for path in paths)
     short = [path[-1] for path in paths if counts[path[-1]] == 1]
-    return list(dict.fromkeys([*short, *map(dotted, paths)]))
+    return list(dict.fromkeys([*short, *map(strict_json.dotted, paths)]))
 
 
 def offered_settings(names: Sequence[str], begun: str) -> list[str]:

@@ -58,7 +58,7 @@ def find_path(document: Any, path: str) -> Tokens:
     depth = len(tokens) - len(rest) + 1
     matches = [field for field in matches if len(field) == depth] or matches
     if len(matches) > 1:
-        shown = [dotted((*match, *rest)) for match in matches[:_LISTED]]
+        shown = [strict_json.dotted((*match, *rest)) for match in matches[:_LISTED]]
         more = f" or {len(matches) - _LISTED} more" if len(matches) > _LISTED else ""
         raise refused("", f"several fields end so: {' or '.join(shown)}{more}", "ambiguous")
     return in_version_of(document, (*matches[0], *rest) if matches else tokens)
@@ -105,12 +105,6 @@ def exists(document: Any, path: Sequence[str]) -> bool:
         else:
             return False
     return True
-
-
-def dotted(path: Sequence[str]) -> str:
-    """Returns a path as names with dots and indices in brackets."""
-    text = "".join(f"[{name}]" if name.isdigit() else f".{name}" for name in path)
-    return text.removeprefix(".")
 
 
 def refused(place: str, detail: str, code: str = "bad_setting") -> InvalidSpec:

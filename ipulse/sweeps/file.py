@@ -9,8 +9,7 @@ from typing import Any
 
 from ipulse.spec.document.file import SpecFile, parse_spec_file, read_spec_file
 from ipulse.spec.document.settings import placed_at, with_settings
-from ipulse.spec.paths import dotted, find_path, pointer
-from ipulse_core import strict_json
+from ipulse.spec.paths import find_path, pointer
 from ipulse_core.errors import InvalidInput, InvalidSpec, Problem
 
 from .config import InvalidSweep, SweepConfig, parse_sweep
@@ -85,13 +84,3 @@ def varied(spec: dict[str, Any], text: str) -> tuple[str, dict[str, Any]]:
         detail = "must look like learning_rate=0.01,0.003 or learning_rate=log_uniform:1e-4,0.1"
         raise InvalidInput([Problem("/vary", "wrong_form", f"{detail}; got {text[:80]!r}")])
     return pointer(tokens), {drawn[1]: listed} if drawn else {"values": listed}
-
-
-def name_of(pointer_text: str) -> str:
-    """Return the last names of a pointer: learning_rate, layers[0].neurons."""
-    keys = strict_json.pointer_keys(pointer_text)
-    for start in range(len(keys) - 1, -1, -1):
-        if not keys[start].isdigit():
-            break
-    begin = start - 2 if start >= 2 and keys[start - 1].isdigit() else start
-    return dotted(keys[begin:])

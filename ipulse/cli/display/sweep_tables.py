@@ -9,7 +9,6 @@ from ipulse.cli.display.progress import duration
 from ipulse.cli.tables import least_varied_first, show_table
 from ipulse.cli.terminal import second_text, show_facts
 from ipulse.client import SweepStatus, SweepTrial
-from ipulse.sweeps.file import name_of
 from ipulse.times import time_of
 from ipulse_core import strict_json
 from ipulse_core.ids import short_id
@@ -25,7 +24,7 @@ def show_sweep(sweep: SweepStatus) -> None:
 
 def show_trials(sweep: SweepStatus, trials: Sequence[SweepTrial], wide: bool = False) -> None:
     """Write a table of trials; after the mean comes half the width of its 95 % interval."""
-    names = [name_of(pointer) for pointer in sweep.parameters]
+    names = [_name_of(pointer) for pointer in sweep.parameters]
     headers = ["TRIAL", *names, "STATE", sweep.metric, "+/-", "N", "JOBS"]
     rows = [_row(sweep, trial) for trial in trials]
     settings = least_varied_first(rows, range(1, len(names) + 1))
@@ -50,7 +49,18 @@ def best_first(sweep: SweepStatus, trials: Sequence[SweepTrial]) -> list[SweepTr
 
 def setting_text(parameters: dict[str, object]) -> str:
     """Return the parameters of a trial: learning_rate = 0.01, layers[0].neurons = 64."""
-    return ", ".join(f"{name_of(name)} = {_value(value)}" for name, value in parameters.items())
+    parts = (f"{_name_of(name)} = {_value(value)}" for name, value in parameters.items())
+    return ", ".join(parts) or "the settings of the spec"
+
+
+def _name_of(pointer_text: str) -> str:
+    """Return the last names of a pointer: learning_rate, layers[0].neurons."""
+    keys = strict_json.pointer_keys(pointer_text)
+    for start in range(len(keys) - 1, -1, -1):
+        if not keys[start].isdigit():
+            break
+    begin = start - 2 if start >= 2 and keys[start - 1].isdigit() else start
+    return strict_json.dotted(keys[begin:])
 
 
 def _row(sweep: SweepStatus, trial: SweepTrial) -> list[str]:

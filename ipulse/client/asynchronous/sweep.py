@@ -234,10 +234,9 @@ class AsyncSweepHandle(AsyncSweepHandleBase):
 
 def _short_names(pointers: Sequence[str], taken: Collection[str]) -> dict[str, str]:
     """Return the last name of each pointer, or its whole path where that is not unique."""
-    from ipulse.spec.paths import dotted
-
     paths = {at: strict_json.pointer_keys(at) for at in pointers}
     ends = [*taken, *(path[-1] for path in paths.values())]
     return {
-        at: path[-1] if ends.count(path[-1]) == 1 else dotted(path) for at, path in paths.items()
+        at: path[-1] if ends.count(path[-1]) == 1 else strict_json.dotted(path)
+        for at, path in paths.items()
     }

@@ -19,8 +19,8 @@ from ipulse.spec import parse_job_spec
 from ipulse.spec.document.file import read_spec_file
 from ipulse.spec.document.yaml_writer import yaml_text
 from ipulse.spec.job_spec import json_schema
-from ipulse.spec.paths import dotted
 from ipulse.spec_sections import FieldRow, Section, program_sections, script_sections, spec_sections
+from ipulse_core import strict_json
 from ipulse_core.errors import InvalidInput, Problem
 from ipulse_core.registry.layer_paths import newer
 from ipulse_core.registry.versions import NEWEST, raise_to_2
@@ -145,7 +145,7 @@ def _place(path: str, known: list[Section]) -> str:
 
 def _newer(place: str, known: list[Section]) -> str:
     """Return the place of version 2 for one of version 1."""
-    return _place(dotted(newer(place.replace("[]", ".0").split("."))), known)
+    return _place(strict_json.dotted(newer(place.replace("[]", ".0").split("."))), known)
 
 
 def _with_field(every: list[Section], place: str) -> list[Section]:
