@@ -145,8 +145,9 @@ class SweepConfig(StrictModel):
             figure = self.objective.metric.removeprefix("test_")
             detail = f"data.validation holds out samples to choose with: use validation_{figure}"
             yield Problem("/objective/metric", "inconsistent", detail)
-        if not pointers:
-            yield Problem("/parameters", "missing", "name at least one setting that varies")
+        if not pointers and (self.method != "grid" or len(self.seeds) < 2):
+            detail = "name at least one setting that varies, or several `seeds` of a grid"
+            yield Problem("/parameters", "missing", detail)
         yield from repeated(self.seeds, "/seeds")
         for index, each in enumerate(self.added):
             parameter = self.parameters.get(each.parameter)

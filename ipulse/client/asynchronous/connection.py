@@ -436,8 +436,8 @@ class AsyncConnection(AsyncConnectionBase, AsyncDataSets, AsyncAdministration):
         """Create a sweep and return its handle; its trials begin at once.
 
         Args:
-            experiment: The experiment, as for `submit`; or, without `vary`, the definition of the
-                whole sweep, as in the file of `ipulse sweep run`.
+            experiment: The experiment, as for `submit`; or, without `vary`, a mapping with the
+                definition of the whole sweep, as in the file of `ipulse sweep run`.
             vary: The values of each setting that varies, by its path or the end of it. A list is
                 an axis of a grid; {"log_uniform": [1e-4, 1e-1]} and the like are drawn from.
             seeds: Replicas of each trial: their number, counted from the experiment's seed, or a

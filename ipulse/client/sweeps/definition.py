@@ -21,8 +21,9 @@ def sweep_definition(
 ) -> SweepConfig:
     """Return the definition of a sweep; a list of values is an axis of a grid.
 
-    `fields` has others of the definition, and the metric and the goal of its objective. Without
-    `vary` the experiment is the whole definition, and the other arguments are not used.
+    `fields` has others of the definition, and the metric and the goal of its objective. A mapping
+    without `vary` is the whole definition, and the other arguments are not used. Without `vary` an
+    experiment or a file has one trial, with several `seeds`.
 
     Raises InvalidSpec for a path that means no single field, InvalidSweep with every problem.
     """
@@ -33,9 +34,7 @@ def sweep_definition(
 
     if isinstance(experiment, SweepConfig):
         return experiment
-    if vary is None:
-        if not isinstance(experiment, Mapping):
-            raise TypeError("give `vary`, the settings that vary, or the definition of a sweep")
+    if vary is None and isinstance(experiment, Mapping):
         return parse_sweep(experiment)
     document = document_of(experiment)
     if isinstance(document, (str, os.PathLike)):
@@ -45,7 +44,7 @@ def sweep_definition(
         pointer(find_path(spec, path)): (
             dict(values) if isinstance(values, Mapping) else {"values": list(values)}
         )
-        for path, values in vary.items()
+        for path, values in (vary or {}).items()
     }
     drawn = any("values" not in parameter for parameter in parameters.values())
     given = {key: value for key, value in fields.items() if value is not None}

@@ -57,6 +57,16 @@ def test_a_sweep_from_its_begin_to_its_best(run: Run, working: Any, spec_file: P
     assert listed[0]["id"] == sweep_id
 
 
+def test_seeds_alone_are_one_trial(client: Connection, run: Run, spec_file: Path) -> None:
+    ran = run("sweep", "run", str(spec_file), "--seeds", "3", "--name", "seeds")
+    assert ran.code == 0, ran.err
+    assert "1 trial, 3 jobs" in ran.err
+    document = run("sweep", "show", "seeds", "--json").json
+    assert (document["trials"], document["parameters"]) == (1, [])
+    client.sweep(ran.out.strip()).stop(running="cancel")
+    assert run("sweep", "run", str(spec_file), "--seeds", "1").code == 2
+
+
 def test_waiting_reports_every_trial(
     run: Run, client: Connection, working: Any, spec_file: Path
 ) -> None:

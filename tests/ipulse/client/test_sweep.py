@@ -52,6 +52,17 @@ def test_a_sweep_is_followed_to_its_best_trial(connection: Connection, agent: Ag
 
 
 @on_both
+def test_seeds_alone_are_one_trial(connection: Connection) -> None:
+    sweep = connection.create_sweep(experiment(seed=7), seeds=3)
+    eventually(lambda: len(sweep.jobs) == 3)
+    [trial] = sweep.trials()
+    assert (trial.parameters, [job["seed"] for job in trial.json["jobs"]]) == ({}, [7, 8, 9])
+    sweep.stop(running="cancel")
+    with pytest.raises(InvalidInput):
+        connection.create_sweep(experiment())
+
+
+@on_both
 def test_a_sweep_can_be_paused_resumed_and_stopped(connection: Connection) -> None:
     sweep = connection.create_sweep(experiment(), {"seed": [1, 2, 3]}, parallel=1)
     assert sweep.best() is None

@@ -130,6 +130,7 @@ class TestRefused:
         ("changes", "pointer"),
         [
             ({"parameters": {}}, "/parameters"),
+            ({"parameters": {}, "seeds": [1]}, "/parameters"),
             ({"parameters": {"/version": {"values": [1]}}}, "/parameters/~1version"),
             ({"parameters": {"/metadata/x": {"values": ["a"]}}}, "/parameters/~1metadata~1x"),
             ({"parameters": {"neurons": {"values": [1]}}}, "/parameters/neurons"),

@@ -110,7 +110,8 @@ def run_sweep(
                 say(sweep.url)
             status = sweep.status
             jobs = status.trials * max(1, len(config.seeds))
-            say(f"{status.trials:,} trials, {jobs:,} jobs, {status.parallel} trials at a time")
+            trials_text = f"{status.trials:,} {'trial' if status.trials == 1 else 'trials'}"
+            say(f"{trials_text}, {jobs:,} jobs, {status.parallel} at a time")
         if wait:
             return _follow(sweep, as_json)
     if as_json:

@@ -227,7 +227,7 @@ class SweepForm extends LitElement {
             ${this.options(row)}</select></label>
           ${this.isGrid ? nothing : html`<label><span class="soft small">Draw</span><select @change=${(event) => this.set(index, { kind: event.target.value })}>${choices(KINDS, row.kind)}</select></label>`}
           <label><span class="soft small">${this.kindOf(row) === "values" ? "Values, separated by commas" : "Lowest and highest, separated by a comma"}</span><input required autocomplete="off" .value=${row.text} @input=${(event) => this.set(index, { text: event.target.value })}></label>
-          <button type="button" class="ghost" ?disabled=${rows.length < 2} @click=${() => {
+          <button type="button" class="ghost" ?disabled=${!this.isGrid && rows.length < 2} @click=${() => {
             this.rows = rows.filter((_, at) => at !== index);
           }} aria-label="Remove ${path(row.pointer)}">Remove</button></div>`,
         )}

@@ -49,7 +49,7 @@ class SweepsView extends View {
           (sweep) => html`<tr>
           <th scope="row"><a class="name" href="/sweeps/${sweep.id}">${sweep.name || "unnamed"}</a> <span class="soft small id">${sweep.id.slice(4, 8)}</span></th>
           <td class="c-state" data-label="State">${sweepBadge(sweep)}</td><td class="c-progress" data-label="Trials">${progress(sweep)}</td>
-          <td data-label="Varies"><span>${sweep.parameters.map((pointer) => html`<span class="tag">${nameOf(pointer)}</span> `)}</span></td>
+          <td data-label="Varies"><span>${sweep.parameters.map((pointer) => html`<span class="tag">${nameOf(pointer)}</span> `)}${sweep.parameters.length ? nothing : "seeds only"}</span></td>
           <td class="number" data-label="Best">${sweep.best ? html`${metric(sweep.metric, sweep.best.value)} <span class="soft small">${label(sweep.metric)}</span>` : nothing}</td>
           <td data-label="Created">${ago(sweep.created_at)}</td></tr>`,
         )}</tbody></table></div>
