@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Collection
+from functools import partial
 from typing import Annotated, Any
 
 import typer
@@ -54,7 +56,10 @@ def metrics(
     if as_json:
         emit({"scope": scope, "x": axis, "curves": [vars(curve) for curve in curves]})
         return Exit.OK
-    headers, rows = _table(curves, axis, with_jobs=len(found) > 1 or as_csv)
+    columns = list(dict.fromkeys(curve.name for curve in curves))
+    if not (asked or as_csv):
+        columns = sorted(columns, key=partial(_rank, columns))
+    headers, rows = _table(curves, columns, axis, with_jobs=len(found) > 1 or as_csv)
     if as_csv:
         show(csv_text(headers, rows).rstrip("\n"))
     elif rows:
@@ -69,11 +74,18 @@ def metrics(
     return Exit.OK
 
 
+def _rank(names: Collection[str], name: str) -> int:
+    """Return the place of a column: results, the same of the training, others, those of layers."""
+    parts = ("test", "validation")
+    if name.startswith(tuple(f"{part}_" for part in parts)):
+        return 0
+    return 1 if any(f"{part}_{name}" in names for part in parts) else 2 + ("/" in name)
+
+
 def _table(
-    curves: list[MetricCurve], axis: str, with_jobs: bool
+    curves: list[MetricCurve], names: list[str], axis: str, with_jobs: bool
 ) -> tuple[list[str], list[list[Any]]]:
     """Return the head and the rows of a table with a column for each metric."""
-    names = list(dict.fromkeys(curve.name for curve in curves))
     cells: dict[tuple[str, float], dict[str, float]] = defaultdict(dict)
     jobs: dict[str, str] = {}
     for curve in curves:
