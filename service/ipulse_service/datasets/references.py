@@ -33,7 +33,6 @@ MAX_STEPS = 10_000
 MAX_CLASSES = 1000
 _DIGEST = "sha256:"
 _PLACE = "/data/dataset"
-_SHOWN = "`ipulse data list` shows all data sets"
 
 
 def digest_of(spec: AnySpec) -> str | None:
@@ -103,7 +102,7 @@ def _find(transaction: Transaction, reference: str) -> VersionRow:
     for version in versions.find_all(transaction, name):
         if version.number == int(number):
             return _ready(version)
-    raise _unknown(f"there is no version {number} of a data set {name}; {_SHOWN}")
+    raise _unknown(f"there is no version {number} of a data set {name}")
 
 
 def _latest(transaction: Transaction, name: str) -> VersionRow:
@@ -113,7 +112,7 @@ def _latest(transaction: Transaction, name: str) -> VersionRow:
     for version in versions.find_all(transaction, name):
         if version.state != DELETED:
             return _ready(version)
-    raise _unknown(f"there is no data set {name}; {_SHOWN}")
+    raise _unknown(f"there is no data set {name}")
 
 
 def _ready(version: VersionRow) -> VersionRow:
