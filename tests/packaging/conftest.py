@@ -44,17 +44,26 @@ def dist(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 class Environment:
-    """A fresh virtual environment outside the checkout, with locked versions of dependencies."""
+    """A fresh virtual environment outside the checkout, with locked versions of dependencies.
 
-    def __init__(self, folder: Path, dist: Path) -> None:
+    Without a lock it has the newest ones.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        dist: Path,
+        python: Path = Path(sys.executable),
+        lock: Path | None = ROOT / "requirements" / "runtime.txt",
+    ) -> None:
         self.folder = folder
         self.bin = folder / "env" / "bin"
         self._dist = dist
-        run(UV, "venv", "--python", sys.executable, folder / "env")
+        self._lock = () if lock is None else ("--constraint", lock)
+        run(UV, "venv", "--python", python, folder / "env")
 
     def install(self, *requirements: str) -> None:
-        lock = ROOT / "requirements" / "runtime.txt"
-        source = ("--find-links", self._dist, "--constraint", lock, "--system-certs")
+        source = ("--find-links", self._dist, *self._lock, "--system-certs")
         # uv would otherwise install a wheel of the same version from an earlier run.
         fresh = [f"--refresh-package={name.replace('_', '-')}" for name in PACKAGES.values()]
         python = ("--python", self.bin / "python")
@@ -63,8 +72,9 @@ class Environment:
     def python(self, *arguments: object) -> str:
         return self.run(self.bin / "python", *arguments)
 
-    def run(self, *command: object) -> str:
+    def run(self, *command: object, **more: str) -> str:
         variables = {
+            **more,
             "PATH": f"{self.bin}:/usr/bin:/bin:/usr/sbin:/sbin",
             "HOME": str(self.folder),
             "TF_CPP_MIN_LOG_LEVEL": "2",
