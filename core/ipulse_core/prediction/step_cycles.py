@@ -104,7 +104,7 @@ def step_cycles(
         return None
     layers = (*spec.network.layers, spec.network.readout)
     hidden = len(spec.network.layers)
-    names = tuple(layer_name(n, hidden, layer.name) for n, layer in enumerate(layers))
+    names = tuple(layer_name(n, hidden, field_of(layer, "name")) for n, layer in enumerate(layers))
     return StepCycles(prediction, activity, names, "last_run" if rates else "assumed")
 
 

@@ -173,6 +173,14 @@ def test_the_report_shows_how_layers_are_laid_over_tiles(
     assert "Layers on tiles" in report
 
 
+def test_a_step_is_profiled_beside_its_prediction(trained: Dict[str, FinishedAttempt]) -> None:
+    for name in ("emulator", "one program"):
+        ours = json.loads((trained[name].directory / "profile.json").read_text())
+        step = ours["execution"]["step_cycles"]
+        assert step["not_predicted"] is None
+        assert 0.5 < step["predicted"]["cycles"] / step["counted"] < 2, name
+
+
 def test_leaves_the_profile_of_every_tile(trained: Dict[str, FinishedAttempt]) -> None:
     result = trained["emulator"]
     profile = poplar_profile(result)

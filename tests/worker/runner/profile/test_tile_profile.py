@@ -31,6 +31,13 @@ def test_adds_cycles_up_by_kind_step_and_layer(profile: TileProfile) -> None:
     assert profile.seconds(1e9) == 1.0
 
 
+def test_the_first_step_is_all_recorded_runs(profile: TileProfile) -> None:
+    assert profile.first_step == profile.total.total
+    given = document()
+    given["execution"]["runs"][1]["truncated"] = True
+    assert TileProfile(given, layers=2).first_step is None
+
+
 def with_a_delay() -> Any:
     """A profile with steps of all layers together."""
     given = document()

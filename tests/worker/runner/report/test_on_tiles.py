@@ -16,13 +16,19 @@ pytestmark = pytest.mark.old_python
 
 
 def values(
-    profile: Optional[Dict[str, Any]], training: str = "host", layers: Sequence[Any] = (None,)
+    profile: Optional[Dict[str, Any]],
+    training: str = "host",
+    layers: Sequence[Any] = (None,),
+    step: Optional[Dict[str, Any]] = None,
 ) -> Optional[Dict[str, Any]]:
     """Return the values of the section for a network with one hidden layer."""
     spec = SimpleNamespace(
         network=SimpleNamespace(layers=layers), device=SimpleNamespace(training=training)
     )
-    results: Any = SimpleNamespace(poplar_profile=profile, spec=spec)
+    execution = {"step_cycles": step}
+    results: Any = SimpleNamespace(
+        poplar_profile=profile, spec=spec, profile={"execution": execution}
+    )
     return on_tiles(results)
 
 
@@ -49,6 +55,20 @@ def test_shows_shares_of_the_cycles() -> None:
     assert "The fullest, tile 3, uses 15.6 KiB of its 624 KiB (2.5 %)" in text
     assert "6.02 µs at the clock" in text
     assert "4,300 to 8,400 expected on an IPU" in text
+
+
+def test_a_step_is_shown_beside_its_prediction() -> None:
+    layers = [{"name": "features", "forward": 1234.0, "backward": 2345.0}]
+    predicted = {"cycles": 3579, "layers": [*layers, {**layers[0], "name": None}]}
+    step = {"counted": 3600.0, "predicted": predicted, "not_predicted": None}
+    text = render("sections/tiles.html", tiles=values(document(), step=step))
+    assert "0.99 of it" in text
+    cells = Page(text).text["td"]
+    at = cells.index("features")
+    assert cells[at + 1 : at + 3] == ["1,234", "2,345"]
+    step = {"counted": 3600.0, "predicted": None, "not_predicted": "it is on several IPUs"}
+    text = render("sections/tiles.html", tiles=values(document(), step=step))
+    assert "it is on several IPUs" in text
 
 
 def test_copies_between_host_and_device_have_a_row_for_each_direction() -> None:

@@ -21,6 +21,7 @@ from ipulse_worker.runner.model.arrays_in_use import stored_bytes
 from ipulse_worker.runner.model.weight_names import spiking_names
 from ipulse_worker.runner.profile.layer_times import layer_times
 from ipulse_worker.runner.profile.memory import memory
+from ipulse_worker.runner.profile.step_cycles import step_cycles_document
 from ipulse_worker.runner.runner_start import TENSORFLOW_IMPORT
 from ipulse_worker.runner.training.evaluation import Evaluation
 from ipulse_worker.runner.training.loop import Training
@@ -60,6 +61,7 @@ def profile(
     training: Training,
     evaluation: Evaluation,
     run_metadata: RunMetadata,
+    poplar_profile: Optional[Dict[str, Any]] = None,
 ) -> Dict[str, Any]:
     """Return the document.
 
@@ -67,6 +69,7 @@ def profile(
         training: the finished training.
         evaluation: its result on the test samples.
         run_metadata: what the values belong to.
+        poplar_profile: of the Poplar program, if there is one.
     """
     spec, timeline = training.spec, training.timeline
     phases = timeline.of("phase")
@@ -96,6 +99,7 @@ def profile(
         "execution": {
             "phases": [_phase(span, timeline) for span in phases],
             "runs": [_run(training)],
+            "step_cycles": step_cycles_document(training, evaluation, poplar_profile),
         },
         "activity": _activity(training, evaluation),
         "operations": _operations(training, evaluation),

@@ -119,6 +119,14 @@ class TileProfile:
                 )
         return list(runs.values())
 
+    @property
+    def first_step(self) -> Optional[float]:
+        """The cycles of the first training step; None where its runs are not recorded whole."""
+        runs = self.runs
+        if not runs or any(run.is_truncated for run in runs):
+            return None
+        return sum(float(run.cycles.sum()) for run in runs)
+
     def one_iteration(self, run: ProfiledRun) -> Optional[Tuple[int, int]]:
         """Return the first step and the end of an iteration from the middle of the main loop.
 

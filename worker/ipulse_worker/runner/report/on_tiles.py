@@ -50,9 +50,34 @@ def on_tiles(results: Results) -> Optional[Dict[str, Any]]:
         "tiles_per_ipu": profile.tiles_per_ipu,
         "clock_hz": profile.clock_hz,
         "cycles": cycles_spent(profile, names) if profile.has_run else None,
+        "step": _step(results.profile["execution"].get("step_cycles")),
         **_memory(profile),
         **_compute(profile),
         "balance": tile_balance(profile, names),
+    }
+
+
+def _step(cycles: Optional[Dict[str, Any]]) -> Optional[Dict[str, Any]]:
+    """Return the cycles of a training step, counted and predicted; None where neither is known."""
+    if cycles is None or not (cycles["counted"] or cycles["predicted"]):
+        return None
+    counted, predicted = cycles["counted"], cycles["predicted"]
+    rows: List[List[Union[str, Cell]]] = []
+    if predicted is not None:
+        rows = [
+            [
+                layer["name"] or "around the layers",
+                count(layer["forward"]),
+                count(layer["backward"]),
+            ]
+            for layer in predicted["layers"]
+        ]
+    return {
+        "counted": counted,
+        "predicted": None if predicted is None else predicted["cycles"],
+        "not_predicted": cycles["not_predicted"],
+        "ratio": predicted["cycles"] / counted if predicted and counted else None,
+        "table": ReportTable(["predicted for a step", "forward", "backward"], rows),
     }
 
 

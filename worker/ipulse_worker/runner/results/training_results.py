@@ -44,7 +44,7 @@ def results_of(
         dropped_in_training=dropped_in_training(training),
         limits=model.limits,
         kept_epoch=training.kept_epoch,
-        profile=profile(training, evaluation, run_metadata),
+        profile=profile(training, evaluation, run_metadata, poplar_profile),
         events=dataset.events,
         data_warnings=dataset.warnings,
         git=provenance.git_revision(),
