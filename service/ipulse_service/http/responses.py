@@ -11,6 +11,7 @@ from ipulse_core.states import IDLE
 from ipulse_service.db.access import Access
 from ipulse_service.http import etags
 from ipulse_service.http.schemas.jobs.jobs import JobDetail
+from ipulse_service.jobs import permissions
 from ipulse_service.jobs.idempotency import Replay
 from ipulse_service.jobs.job import JobRow
 from ipulse_service.jobs.leases import AttemptRow
@@ -51,7 +52,7 @@ def job_detail(
     waiting: Waiting | None = None,
 ) -> JobDetail:
     """Returns a job's model for a caller, and sets its ETag and when to ask again."""
-    response.headers["etag"] = etags.quoted(job.tag)
+    response.headers["etag"] = etags.quoted(permissions.entity_tag(access, job))
     if not job.state.is_terminal:
         seconds = IDLE_RETRY_SECONDS if job.state in IDLE else RETRY_SECONDS
         response.headers["retry-after"] = str(seconds)

@@ -103,7 +103,7 @@ class JobRow(NamedTuple):
 
     @property
     def tag(self) -> str:
-        """The content of its ETag.
+        """Its version, as a part of ETags.
 
         After an old backup was restored, version numbers are used again; the time makes them
         different. A job that is deleted and imported has the version and time of before.

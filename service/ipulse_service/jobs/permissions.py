@@ -21,3 +21,8 @@ def allowed(access: Access, job: JobRow) -> list[JobAction]:
     if access.submits_code if has_code else access.submits:
         found.append("continue")
     return found
+
+
+def entity_tag(access: Access, job: JobRow) -> str:
+    """Returns the content of a job's ETag for a caller, new with its version or their rights."""
+    return ".".join([job.tag, *allowed(access, job)])

@@ -430,3 +430,20 @@ def test_what_is_said_to_be_allowed_is_what_is_done(world: World) -> None:
             member = "/v1/projects/said/members/bob"
             given = client.put(member, json={"role": "viewer"})
             assert ("manage_members" in projects["said"]) is given.is_success, name
+
+
+def test_an_etag_is_another_one_when_the_rights_of_its_caller_change(world: World) -> None:
+    with ExitStack() as stack:
+        admin = world.service.user
+        checked(admin.post("/v1/projects", json={"name": "turns"}))
+        client = person(world.service, stack, "tess", turns="member")
+        path = f"/v1/jobs/{submitted(client, 'turns')['id']}"
+        tag = client.get(path).headers["etag"]
+        for headers in ({}, {"prefer": "wait=1"}):
+            known = {"if-none-match": tag, **headers}
+            assert client.get(path, headers=known).status_code == 304
+            checked(admin.put("/v1/projects/turns/members/tess", json={"role": "viewer"}))
+            shown = client.get(path, headers=known)
+            assert (shown.status_code, shown.json()["allowed"]) == (200, [])
+            checked(admin.put("/v1/projects/turns/members/tess", json={"role": "member"}))
+        assert client.post(f"{path}/cancel", headers={"if-match": tag}).status_code == 200

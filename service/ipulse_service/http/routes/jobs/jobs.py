@@ -32,6 +32,7 @@ from ipulse_service.http.state import AppState
 from ipulse_service.jobs import attributes, deletion, leases, store
 from ipulse_service.jobs.job import JobRow
 from ipulse_service.jobs.leases import AttemptRow
+from ipulse_service.jobs.permissions import entity_tag
 from ipulse_service.jobs.queue.waiting import Waiting
 
 _NOT_MODIFIED: dict[int | str, dict[str, Any]] = {
@@ -63,12 +64,13 @@ class JobChanger:
     def apply(self, change: Callable[[Transaction, JobRow], JobRow]) -> JobDetail:
         """Changes the job if it still has the ETag of If-Match, and returns it."""
         log.bind(job=self.job_id)
+        access = self.state.database.access
         with self.state.database.write() as transaction:
             job = store.get_to_change(transaction, self.job_id)
-            etags.require(self.if_match, job.tag)
+            etags.require(self.if_match, entity_tag(access, job))
             change(transaction, job)
         view = _read(self.state, self.job_id)
-        return job_detail(self.response, self.state.database.access, *view)
+        return job_detail(self.response, access, *view)
 
 
 async def _changer(
@@ -105,9 +107,10 @@ async def get_job(
         view = await _wait(state, job_id, if_none_match, seconds)
     else:
         view = await run_in_threadpool(_read, state, job_id, if_none_match)
-    etags.require(if_match, view.job.tag)
-    if etags.matches(if_none_match, view.job.tag):
-        response.headers["etag"] = etags.quoted(view.job.tag)
+    tag = entity_tag(state.database.access, view.job)
+    etags.require(if_match, tag)
+    if etags.matches(if_none_match, tag):
+        response.headers["etag"] = etags.quoted(tag)
         return Response(status_code=304, headers=response.headers)
     return job_detail(response, state.database.access, *view)
 
@@ -152,28 +155,28 @@ async def _wait(state: AppState, job_id: str, known: str | None, seconds: float)
             watch.clear()
             view = await run_in_threadpool(_read, state, job_id, known)
             left = deadline - time.monotonic()
-            if _has_changed(view.job, known) or left <= 0 or state.notifier.stopping:
+            if _has_changed(state, view.job, known) or left <= 0 or state.notifier.stopping:
                 return view
             await watch.wait(left)
 
 
-def _has_changed(job: JobRow, known: str | None) -> bool:
+def _has_changed(state: AppState, job: JobRow, known: str | None) -> bool:
     if job.state.is_terminal:
         return True
-    return known is not None and not etags.matches(known, job.tag)
+    return known is not None and not etags.matches(known, entity_tag(state.database.access, job))
 
 
 def _delete(state: AppState, job_id: str, if_match: str | None) -> set[str]:
     with state.database.write() as transaction:
         job = store.get_to_change(transaction, job_id)
-        etags.require(if_match, job.tag)
+        etags.require(if_match, entity_tag(state.database.access, job))
         return deletion.delete_job(transaction, job)
 
 
 def _read(state: AppState, job_id: str, known: str | None = None) -> _View:
     with state.database.read() as transaction:
         job = store.get(transaction, job_id)
-        if etags.matches(known, job.tag):
+        if etags.matches(known, entity_tag(state.database.access, job)):
             return _View(job, (), None)  # the response has no body
         tried = leases.of_job(transaction, job.pk)
         return _View(job, tried, state.queue_view.waiting(transaction, [job]).get(job.pk))
