@@ -22,9 +22,13 @@ class OutgoingFile:
         self.size = size
         self.is_resumable = size >= LARGE_BYTES
         digest = hashlib.sha256()
-        for chunk in self.body(0):
+        for chunk in self:
             digest.update(chunk)
         self.sha256 = digest.hexdigest()
+
+    def __iter__(self) -> Iterator[bytes]:
+        """Yield the whole content; it may be iterated again."""
+        return self.body(0)
 
     def body(self, offset: int) -> Iterator[bytes]:
         """Yield the content from `offset` on."""

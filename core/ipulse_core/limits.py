@@ -5,6 +5,7 @@ import re
 MAX_INTEGER = 2**53 - 1  # the largest integer that every JSON reader keeps exactly
 MAX_FLOAT32 = 3.4028234663852886e38
 MAX_SPEC_BYTES = 4 * 2**20  # of a spec as JSON or YAML: two numbers for each of 65,535 neurons fit
+MAX_NIR_BYTES = 2**28  # of a NIR file; one that fits into the memory of the process that reads it
 MAX_KEPT_TEXT_BYTES = 256 * 1024  # of a spec's text as submitted
 MAX_TEXT = 512  # characters of a text, where its field sets no other limit
 MAX_KEY = 64  # characters of a key in a map

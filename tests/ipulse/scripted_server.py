@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
@@ -97,3 +98,33 @@ def in_turn(*answers: Answer) -> Any:
     """Answer requests one after the other; the last answer is repeated."""
     waiting = list(answers)
     return lambda request: waiting.pop(0) if len(waiting) > 1 else waiting[0]
+
+
+@contextmanager
+def discarding_server(answer: Answer) -> Iterator[str]:
+    """The URL of a server that reads the body of a POST in parts and keeps none."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            left = int(self.headers["content-length"])
+            while left:
+                left -= len(self.rfile.read(min(left, 2**16)))
+            self.send_response(answer.status)
+            for name, value in answer.headers.items():
+                self.send_header(name, value)
+            self.send_header("Content-Length", str(len(answer.body)))
+            self.end_headers()
+            self.wfile.write(answer.body)
+
+        def log_message(self, *arguments: Any) -> None:
+            """The test says what it saw."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}"
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()

@@ -44,9 +44,10 @@ class AsyncFileUploads(AsyncCallSender):
             error: httpx.TransportError | None = None
             delay: float | None = 0.0
             try:
-                response = await self._transport.send(
+                response = await self._transport.request(
+                    "PATCH",
                     calls.upload_path(upload.id),
-                    _reported(file, upload.offset, on_progress),
+                    content=_reported(file, upload.offset, on_progress),
                     headers={
                         "Upload-Offset": str(upload.offset),
                         "Content-Type": "application/octet-stream",

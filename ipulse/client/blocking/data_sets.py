@@ -19,8 +19,10 @@ from ipulse.client.datasets.resources import (
 )
 from ipulse.client.location import PathLike
 from ipulse.client.transport.retries import UPLOADING
+from ipulse.outgoing_file import OutgoingFile
 from ipulse_core.errors import InvalidInput, Problem
 from ipulse_core.input_files import InputFolder
+from ipulse_core.limits import MAX_NIR_BYTES
 from ipulse_core.source_package import PREFIX, read_folder, write_package
 from ipulse_core.spec.nir_writers import ResetName, SolverName, WriterName
 
@@ -156,10 +158,17 @@ class DataSets(FileUploads):
         tell what its neurons do, and InvalidInput if it cannot be imported; the message names the
         node. The service keeps the weights for a day, and as long as a job uses them.
         """
-        file = Path(path)
         options = {"writer": writer, "solver": solver, "step_ms": step_ms, "reset": reset}
-        named = {**options, "name": file.stem[:200] if name is None else name}
-        return self._send(calls.import_nir(file.read_bytes(), named))
+        named = {**options, "name": Path(path).stem[:200] if name is None else name}
+        size = Path(path).stat().st_size
+        if size > MAX_NIR_BYTES:
+            detail = (
+                f"{path} has {size:,} bytes, and the service reads NIR files of at most "
+                f"{MAX_NIR_BYTES:,}: use `ipulse nir import`, which reads it on this machine"
+            )
+            raise InvalidInput([Problem("/path", "too_large", detail)], detail)
+        with Path(path).open("rb") as content:
+            return self._send(calls.import_nir(OutgoingFile(content, size), named))
 
     def push_program(
         self, folder: PathLike, follow_outside: bool = False, on_folder: OnFolder | None = None

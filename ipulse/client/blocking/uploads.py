@@ -45,9 +45,10 @@ class FileUploads(CallSender):
             error: httpx.TransportError | None = None
             delay: float | None = 0.0
             try:
-                response = self._transport.send(
+                response = self._transport.request(
+                    "PATCH",
                     calls.upload_path(upload.id),
-                    _reported(file, upload.offset, on_progress),
+                    content=_reported(file, upload.offset, on_progress),
                     headers={
                         "Upload-Offset": str(upload.offset),
                         "Content-Type": "application/octet-stream",

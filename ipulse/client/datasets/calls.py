@@ -10,6 +10,7 @@ from urllib.parse import urlencode
 import httpx
 
 from ipulse.client.transport.api_call import JSON_CONTENT, APICall, object_in
+from ipulse.outgoing_file import OutgoingFile
 from ipulse_core import strict_json
 from ipulse_core.data_sets import NAME_PATTERN
 from ipulse_core.errors import InvalidInput, NotFound, Problem
@@ -139,8 +140,8 @@ def delete_op(sha256: str) -> APICall[None]:
     return APICall("DELETE", _op_path(sha256), lambda response: None)
 
 
-def import_nir(content: bytes, options: Mapping[str, Any]) -> APICall[ImportedNetwork]:
-    """Return the call that imports the content of a NIR file; options that are None are left out.
+def import_nir(file: OutgoingFile, options: Mapping[str, Any]) -> APICall[ImportedNetwork]:
+    """Return the call that imports a NIR file; options that are None are left out.
 
     It may be repeated: the same weights are stored once.
     """
@@ -149,8 +150,8 @@ def import_nir(content: bytes, options: Mapping[str, Any]) -> APICall[ImportedNe
         "/v1/networks:import",
         lambda response: ImportedNetwork.from_json(object_in(response)),
         {name: value for name, value in options.items() if value is not None},
-        {"Content-Type": "application/octet-stream"},
-        content,
+        {"Content-Type": "application/octet-stream", "Content-Length": str(file.size)},
+        file,
         IMPORT_SECONDS,
     )
 

@@ -5,7 +5,7 @@ Both clients use these calls, which open no connection themselves.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
@@ -25,7 +25,8 @@ JSON_CONTENT = {"Content-Type": "application/json"}
 class APICall(Generic[T]):
     """One request, and a function that reads its response.
 
-    Its answer may begin after `timeout` seconds; None: after those of the connection.
+    Its answer may begin after `timeout` seconds; None: after those of the connection. The content
+    is iterated again when the call is repeated.
     """
 
     method: str
@@ -33,7 +34,7 @@ class APICall(Generic[T]):
     read: Callable[[httpx.Response], T]
     params: dict[str, Any] = field(default_factory=dict)
     headers: dict[str, str] = field(default_factory=dict)
-    content: bytes | None = None
+    content: bytes | Iterable[bytes] | None = None
     timeout: float | None = None
 
     def answer(self, response: httpx.Response) -> T:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from typing import Any
 
@@ -24,10 +24,17 @@ class AsyncTransport:
         self.http = httpx.AsyncClient(**options)
         self._loop: object | None = None
 
-    async def request(self, method: str, path: str, **options: Any) -> httpx.Response:
-        """Send a request and return the response."""
+    async def request(
+        self,
+        method: str,
+        path: str,
+        content: bytes | Iterable[bytes] | None = None,
+        **options: Any,
+    ) -> httpx.Response:
+        """Send a request, with a body as a whole or in chunks, and return the response."""
         self._check()
-        return await self.http.request(method, path, **options)
+        body = content if content is None or isinstance(content, bytes) else _chunks(content)
+        return await self.http.request(method, path, content=body, **options)
 
     @asynccontextmanager
     async def stream(
@@ -42,11 +49,6 @@ class AsyncTransport:
             if not response.is_success:
                 await response.aread()
             yield response, response.aiter_raw() if raw else response.aiter_bytes()
-
-    async def send(self, path: str, chunks: Iterator[bytes], **options: Any) -> httpx.Response:
-        """Send a PATCH request with a body in chunks, and return the response."""
-        self._check()
-        return await self.http.patch(path, content=_async_iterator(chunks), **options)
 
     async def sleep(self, seconds: float) -> None:
         """Sleep for so many seconds."""
@@ -79,7 +81,7 @@ class Transport:
         self.http = httpx.Client(**options)
 
     def request(self, method: str, path: str, **options: Any) -> httpx.Response:
-        """Send a request and return the response."""
+        """Send a request, with a body as a whole or in chunks, and return the response."""
         _check_open(self.http)
         return self.http.request(method, path, **options)
 
@@ -97,11 +99,6 @@ class Transport:
                 response.read()
             yield response, response.iter_raw() if raw else response.iter_bytes()
 
-    def send(self, path: str, chunks: Iterator[bytes], **options: Any) -> httpx.Response:
-        """Send a PATCH request with a body in chunks, and return the response."""
-        _check_open(self.http)
-        return self.http.patch(path, content=chunks, **options)
-
     def sleep(self, seconds: float) -> None:
         """Sleep for so many seconds."""
         time.sleep(seconds)
@@ -116,6 +113,6 @@ def _check_open(http: httpx.Client | httpx.AsyncClient) -> None:
         raise Conflict("this client is closed: make another, or use it before its `with` ends")
 
 
-async def _async_iterator(chunks: Iterator[bytes]) -> AsyncIterator[bytes]:
-    for chunk in chunks:
+async def _chunks(content: Iterable[bytes]) -> AsyncIterator[bytes]:
+    for chunk in content:
         yield chunk

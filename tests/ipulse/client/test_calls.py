@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import tracemalloc
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
@@ -18,11 +19,13 @@ from ipulse_core.errors import (
     InvalidSpec,
     NotFound,
 )
+from ipulse_core.limits import MAX_NIR_BYTES
 from ipulse_core.states import JobState
 from tests.ipulse.scripted_server import (
     Answer,
     Request,
     ScriptedServer,
+    discarding_server,
     in_turn,
     json_answer,
     problem_answer,
@@ -32,6 +35,7 @@ from .conftest import Connect, job_of
 from .samples import artifact, event, job
 
 SPEC: dict[str, Any] = {"version": 1, "network": {"layers": [{"neurons": 8}]}}
+IMPORTED = {"spec": {}, "notes": [], "arrays": {}, "weights": {"sha256": "ab" * 32}}
 REFUSED = Answer(500, b"oops", {"Content-Type": "text/plain"})
 
 
@@ -204,3 +208,37 @@ class TestLists:
         with ScriptedServer(lambda _: json_answer(value)) as server:
             (result,) = job_of(connect(server.url, "t")).artifacts()
         assert result.json == value["artifacts"][0]
+
+
+def test_a_nir_file_is_sent_again_as_a_whole(connect: Connect, tmp_path: Path) -> None:
+    path = tmp_path / "large.nir"
+    content = bytes(range(251)) * 10_000
+    path.write_bytes(content)
+    busy = problem_answer(503, "unavailable")
+    with ScriptedServer(in_turn(busy, json_answer(IMPORTED))) as server:
+        assert connect(server.url, "t").import_nir(path).weights_sha256 == "ab" * 32
+        assert [request.body == content for request in server.requests] == [True, True]
+
+
+def test_a_nir_file_is_not_held_in_memory(connect: Connect, tmp_path: Path) -> None:
+    path = tmp_path / "large.nir"
+    with path.open("wb") as file:
+        file.truncate(MAX_NIR_BYTES // 4)
+    with discarding_server(json_answer(IMPORTED)) as url:
+        client = connect(url, "t")
+        tracemalloc.start()
+        try:
+            client.import_nir(path)
+            _, most = tracemalloc.get_traced_memory()
+        finally:
+            tracemalloc.stop()
+    assert most < 2**23
+
+
+def test_a_nir_file_that_is_too_large_is_not_sent(connect: Connect, tmp_path: Path) -> None:
+    path = tmp_path / "large.nir"
+    with path.open("wb") as file:
+        file.truncate(MAX_NIR_BYTES + 1)
+    with pytest.raises(InvalidInput, match="ipulse nir import") as caught:
+        connect("http://127.0.0.1:1", "t").import_nir(path)
+    assert [problem.pointer for problem in caught.value.problems] == ["/path"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -40,8 +40,12 @@ class RefusingService:
         self._call = call
         self._refusals = refusals
 
-    def request(self, method: str, path: str, **_: Any) -> httpx.Response:
-        """Answer a call."""
+    def request(
+        self, method: str, path: str, content: Iterable[bytes] = (), **_: Any
+    ) -> httpx.Response:
+        """Answer a call, or take bytes."""
+        if method == "PATCH":
+            return self._take(content)
         self._refuse(method)
         if path.endswith("/versions"):
             return self._answer(VERSION)
@@ -49,7 +53,7 @@ class RefusingService:
         size = len(CONTENT)
         return self._answer({"id": ID, "size": size, "offset": self.offset, "complete": complete})
 
-    def send(self, path: str, chunks: Iterator[bytes], **_: Any) -> httpx.Response:
+    def _take(self, chunks: Iterable[bytes]) -> httpx.Response:
         """Take bytes; those of the first request arrive in part."""
         is_first = not self.offset
         for chunk in chunks:

@@ -234,12 +234,12 @@ def test_a_file_over_the_limit_is_refused(
     service: InProcess, theirs: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     content = theirs.read_bytes()
-    monkeypatch.setattr(network_imports, "MAX_BYTES", len(content) - 1)
+    monkeypatch.setattr(network_imports, "MAX_NIR_BYTES", len(content) - 1)
     check_refused(post(service, content, **EULER), 413, "too_large")
     chunks = iter([content[:100], content[100:]])  # without a length
     answer = service.user.post("/v1/networks:import", content=chunks, params=EULER, headers=FILE)
     check_refused(answer, 413, "too_large")
-    monkeypatch.setattr(network_imports, "MAX_BYTES", len(content))
+    monkeypatch.setattr(network_imports, "MAX_NIR_BYTES", len(content))
     assert post(service, content, **EULER).status_code == 200
 
 

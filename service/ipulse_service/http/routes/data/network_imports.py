@@ -10,6 +10,7 @@ from fastapi import APIRouter, Query, Request, Response
 from starlette.concurrency import run_in_threadpool
 
 from ipulse.spec.nir_document import name_from
+from ipulse_core.limits import MAX_NIR_BYTES
 from ipulse_service.datasets import network_import
 from ipulse_service.http import log_context as log
 from ipulse_service.http import payloads, problems
@@ -19,8 +20,6 @@ from ipulse_service.http.files import receiving
 from ipulse_service.http.problems import TooLarge
 from ipulse_service.http.schemas.data.network_imports import ImportedNetwork, NirQuery
 from ipulse_service.http.state import AppState
-
-MAX_BYTES = 2**28  # of a file; one that fits into the memory of the process that reads it
 
 _KNOWN: dict[int | str, dict[str, Any]] = {
     **problems.documented(409, 413),
@@ -52,7 +51,7 @@ async def import_network(
     The weights are an upload, as those of `ipulse submit --weights`; the file itself is not kept.
     """
     threads = state.file_threads
-    limit = min(MAX_BYTES, state.settings.max_dataset_bytes)
+    limit = min(MAX_NIR_BYTES, state.settings.max_dataset_bytes)
     async with payloads.stream(request) as chunks:
         await run_in_threadpool(network_import.check_may_import, state.database, caller.name)
         _check_size(int(request.headers.get("content-length", 0)), limit)
