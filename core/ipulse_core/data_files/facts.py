@@ -28,6 +28,7 @@ def examine(file: SampleFile) -> Tuple[Dict[str, Any], List[Dict[str, Any]]]:
     has_event = np.zeros(MAX_CHANNELS, bool)
     times: List[float] = []  # the first and the last so far
     time_type = None
+    has_counts = False if file.form == "spikes" else None
     for block in file.blocks:
         if not len(block.sample):
             continue
@@ -39,6 +40,8 @@ def examine(file: SampleFile) -> Tuple[Dict[str, Any], List[Dict[str, Any]]]:
             time_type = block.time.dtype.name
             times += [float(block.time.min()) * scale, float(block.time.max()) * scale]
             times = [min(times), max(times)]
+        if file.form == "spikes":
+            has_counts = has_counts or _has_repeats(block)
         previews.add_events(block)
     first = 0
     for rows in file.values:
@@ -59,6 +62,7 @@ def examine(file: SampleFile) -> Tuple[Dict[str, Any], List[Dict[str, Any]]]:
         "first_ms": times[0] if times else None,
         "last_ms": times[1] if times else None,
         "time_type": time_type,
+        "has_counts": has_counts,
         "events": int(counts.sum()),
         "events_per_sample": {
             "mean": float(counts.mean()),
@@ -69,6 +73,14 @@ def examine(file: SampleFile) -> Tuple[Dict[str, Any], List[Dict[str, Any]]]:
         "warnings": _warnings(file, classes, has_event[:channels]),
     }
     return facts, previews.to_json(counts)
+
+
+def _has_repeats(block: EventBlock) -> bool:
+    """Return whether two events in a row have the same sample, time and channel."""
+    is_same = np.ones(len(block.sample) - 1, bool)
+    for values in block:
+        is_same &= values[1:] == values[:-1]
+    return bool(is_same.any())
 
 
 def _warnings(file: SampleFile, classes: int, has_event: np.ndarray) -> List[str]:

@@ -57,6 +57,11 @@ class DatasetFacts(_Strict):
         max_length=20,
         description="Type of the times, such as `float32`; null if there are none, or not known.",
     )
+    has_counts: bool | None = Field(
+        default=None,
+        description="Whether a channel has several events in a step, which only a job with "
+        "`data.input: counts` reads; null unless `form` is spikes, or not known.",
+    )
     events: int = Field(description="Events of all samples.")
     events_per_sample: EventsPerSample
     label_counts: list[LabelCount] = Field(max_length=1000, description="By label.")

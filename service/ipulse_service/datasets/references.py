@@ -147,6 +147,12 @@ def _sizes(
         needs = "has values: give an encoding" if data.encoding is None else "has spikes already"
         detail = f"{name} {needs}"
         problems.append(Problem("/data/encoding", "dataset_mismatch", detail))
+    if facts.has_counts and field_of(data, "input") != "counts":
+        detail = (
+            f"{name} has several events of a channel in one step: set data.input to counts, or "
+            "upload spikes of 0 and 1"
+        )
+        problems.append(Problem("/data/input", "dataset_mismatch", detail))
     steps = data.steps or _steps(data, name, facts, problems)
     if problems:
         raise InvalidSpec(problems)

@@ -95,6 +95,25 @@ def test_what_does_not_fit_is_named(service: InProcess) -> None:
     refused(service, "/data/steps", mismatch, kind="events", dataset=late)
 
 
+def test_counts_need_an_input_of_counts(service: InProcess) -> None:
+    """Events in any other form may be several in a step: they are then one spike."""
+    counts = push(
+        service, npz(spikes=[[[1, 0], [0, 2]]] * 2 + [[[1, 1], [0, 0]]], labels=[0, 1, 1])
+    )
+    data = {"kind": "npz", "dataset": counts["dataset"]}
+    for given in ({}, {"input": "spikes"}):
+        detail = refused(service, "/data/input", "dataset_mismatch", **data, **given)
+        assert "counts" in detail
+    assert resolved(service, **data, input="counts")["input"] == "counts"
+    ones = push(service, npz(spikes=[[[1, 0], [1, 1]]] * 2, labels=[0, 1]))
+    pairs = {"event_samples": [0, 0, 1], "event_times_ms": [1.0, 1.0, 1.0]}
+    twice = push(service, npz(**pairs, event_channels=[3, 3, 0], labels=[0, 1]))
+    for version, has_counts in ((counts, True), (ones, False), (twice, None)):
+        assert version["facts"]["has_counts"] is has_counts
+    for version in (ones, twice):
+        assert resolved(service, kind="npz", dataset=version["dataset"])["kind"] == "npz"
+
+
 def test_targets_become_outputs(service: InProcess) -> None:
     random = np.random.RandomState(secrets.randbelow(2**31))
     some = random.rand(6, 5, 3) < 0.5

@@ -30,6 +30,7 @@ _FACTS = {
     "first_ms": None,
     "last_ms": None,
     "time_type": None,
+    "has_counts": False,
     "events": 150_000,
     "events_per_sample": {"mean": 150.0, "min": 119, "max": 192},
     "label_counts": [
