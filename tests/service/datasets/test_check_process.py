@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import subprocess
 import sys
@@ -17,6 +18,8 @@ from ipulse_service.reading.isolation import Isolation
 from tests.service.conditions import eventually
 from tests.service.datasets.checks import checked, refusal
 from tests.service.datasets.files import hdf5, n_mnist, npz, spikes
+from tests.service.datasets.uploading import push
+from tests.service.running import Program
 
 
 def test_the_process_sees_no_secret_of_the_service(
@@ -28,6 +31,22 @@ def test_the_process_sees_no_secret_of_the_service(
         *("PATH", "LANG", "TMPDIR", "OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"),
         *("HDF5_PLUGIN_PATH", "HDF5_USE_FILE_LOCKING"),
     }
+
+
+def test_n23_what_is_ready_has_its_digest_and_was_not_read_by_the_service(
+    program: Program,
+) -> None:
+    content = spikes()
+    with program:
+        version = push(program, content)
+        assert version["state"] == "ready"
+        path = f"/v1/datasets/{version['dataset']}/versions/1/content"
+        stored = hashlib.sha256(program.user.get(path).content).hexdigest()
+        assert stored == version["sha256"] == hashlib.sha256(content).hexdigest()
+        assert program.process is not None
+        mapped = Path(f"/proc/{program.process.pid}/maps").read_text()
+    assert "pydantic_core" in mapped
+    assert "numpy" not in mapped, "without which nothing reads such a file"
 
 
 @pytest.mark.verify

@@ -9,7 +9,7 @@ from ipulse_service.jobs.search.spread import Spread, student_t
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_equals_numpy(seed: int) -> None:
+def test_n19_mean_and_deviation_equal_numpy(seed: int) -> None:
     generator = np.random.default_rng(seed)
     values = generator.normal(0.9, 0.05, generator.integers(2, 30)).tolist()
     spread = Spread.of(values)

@@ -70,9 +70,9 @@ class TestStopping:
         assert not self.epoch(attempts[1], 1, 0.2)
         attempts[1].report(phase("report"))
         attempts[1].put("manifest.json", "manifest")
-        ended = attempts[1].finish("finished_early", "", test_accuracy=0.2, epochs_done=1.0).json()
+        ended = attempts[1].finish("finished_early", "", test_accuracy=0.99, epochs_done=1.0).json()
         assert (ended["state"], ended["reason"]) == ("succeeded", "pruned")
-        again = attempts[1].finish("finished_early", "", test_accuracy=0.2, epochs_done=1.0)
+        again = attempts[1].finish("finished_early", "", test_accuracy=0.99, epochs_done=1.0)
         assert again.status_code == 200, "a repetition changes nothing"
         assert self.epoch(attempts[0], 2, 0.8)
         assert self.epoch(attempts[0], 3, 0.8), "the first at its rung"
@@ -99,7 +99,7 @@ class TestStopping:
             2,
             pytest.approx(0.7),
         )
-        assert (weak["state"], weak["n"], weak["value"]) == ("pruned", 1, 0.2)
+        assert (weak["state"], weak["n"], weak["value"]) == ("pruned", 1, 0.99)
         more = service.user.patch(f"/v1/sweeps/{sweep['id']}", json={"seeds": [3]})
         assert more.json()["state"] == "running"
         eventually(lambda: seeds_of_the_strong() == [1, 2, 3])
@@ -108,7 +108,35 @@ class TestStopping:
         eventually(lambda: sweep_of(service, sweep["id"])["state"] == "ended")
         strong, weak = trials_of(service, sweep["id"])
         assert (strong["n"], len(weak["jobs"]), weak["state"]) == (3, 1, "pruned")
-        assert sweep_of(service, sweep["id"])["best"]["number"] == 1
+        ended = sweep_of(service, sweep["id"])
+        assert ended["best"]["number"] == 1, "one that was stopped early is not compared"
+        assert ended["by_state"]["pruned"] == 1
+
+    def test_n18_each_rung_keeps_the_part_that_its_rule_says(self, service: InProcess) -> None:
+        """A third of those that have come so far goes on; the order is that of their reports."""
+        rates = [number / 100 for number in range(1, 10)]
+        sweep = create(
+            service, parameters={RATE: {"values": rates}}, parallel=9, stopping=self.ASHA
+        )
+        trials = begun(service, sweep["id"], 9)
+        running = [service.attempt(trial["jobs"][0]["id"]) for trial in trials]
+        for attempt in running:
+            attempt.report(*map(phase, ("prepare", "compile", "acquire", "run")))
+        accuracies = [0.5, 0.7, 0.4, 0.7, 0.3, 0.9, 0.6, 0.95, 0.2]
+        for rung in (1, 3):
+            seen: list[float] = []
+            kept = []
+            for attempt, accuracy in zip(running, accuracies, strict=False):
+                seen.append(accuracy)
+                best = sorted(seen, reverse=True)[: max(1, len(seen) // 3)]
+                metric = {"kind": "metric", "scope": "epoch", "epoch": rung, "epochs": 9}
+                values = {"step": rung, "steps": 9, "values": {"test_accuracy": accuracy}}
+                assert attempt.report({**metric, **values}).status_code == 200
+                goes_on = not attempt.heartbeat().json()["finish"]
+                assert goes_on is (accuracy in best), (rung, seen)
+                kept += [attempt] if goes_on else []
+            running = kept[::-1]
+        service.user.post(f"/v1/sweeps/{sweep['id']}/stop", params={"running": "cancel"})
 
     def test_an_epoch_that_a_lost_attempt_repeats_is_decided_once(self, service: InProcess) -> None:
         sweep = create(service, parameters={RATE: {"values": [0.1]}}, stopping=self.ASHA)

@@ -39,7 +39,7 @@ def work(service: Program) -> bool:
 
 @pytest.mark.parametrize("seed", [secrets.randbelow(2**32)])  # its name prints it
 @pytest.mark.parametrize("kills", [1, pytest.param(4, marks=pytest.mark.verify)])
-def test_no_trial_is_lost_or_repeated(
+def test_n17_no_trial_is_lost_or_repeated(
     redis_server: RedisServer, tmp_path: Path, kills: int, seed: int
 ) -> None:
     moments = random.Random(seed)

@@ -43,10 +43,11 @@ def search(definition: SweepConfig, count: int) -> list[TrialRow]:
     return history
 
 
-def test_the_same_history_gives_the_same_proposal() -> None:
+def test_n17_the_same_history_gives_the_same_proposal() -> None:
     history = search(config(), 14)
     again = [tpe.propose(config(), index + 1, history[:index]) for index in range(14)]
-    assert again == [json.loads(one.parameters) for one in history]
+    assert [json.dumps(point) for point in again] == [one.parameters for one in history]
+    assert again != [json.loads(one.parameters) for one in search(config(seed=2), 14)]
 
 
 @pytest.mark.parametrize(("state", "value"), [("running", None), ("pruned", -9.0)])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from typing import Any, ClassVar
 
+import numpy as np
 import pytest
 from sqlalchemy import select, update
 
@@ -100,6 +101,31 @@ class TestSeeds:
         assert trial["value"] == pytest.approx(94.63, abs=0.005)
         assert trial["deviation"] == pytest.approx(0.55, abs=0.005)
         assert trial["interval"] == pytest.approx(1.37, abs=0.005)
+
+    def test_n19_failed_replicas_are_left_out_and_counted(self, service: InProcess) -> None:
+        sweep = create(service, parameters={RATE: {"values": [0.1]}}, seeds=[1, 2, 3, 4, 5])
+        (trial,) = begun(service, sweep["id"], 1)
+        accuracies = {1: 0.71, 3: 0.64, 5: 0.9}
+        for job in trial["jobs"]:
+            attempt = service.attempt(job["id"])
+            if job["seed"] in accuracies:
+                succeed(attempt, accuracies[job["seed"]])
+            else:
+                attempt.finish("diverged", "the loss is NaN")
+        eventually(lambda: sweep_of(service, sweep["id"])["state"] == "ended")
+        (trial,) = trials_of(service, sweep["id"])
+        values = [job["value"] for job in trial["jobs"] if job["value"] is not None]
+        assert values == [*accuracies.values()]
+        assert (trial["n"], len(trial["jobs"])) == (3, 5)
+        assert trial["value"] == pytest.approx(np.mean(values))
+        assert trial["deviation"] == pytest.approx(np.std(values, ddof=1))
+        jobs = [job["id"] for job in trial["jobs"]]
+        compared = service.user.post("/v1/jobs:compare", json={"jobs": jobs, "group_by": []})
+        (group,) = compared.json()["groups"]
+        figures = group["metrics"]["test_accuracy"]
+        assert (figures["n"], figures["of"], len(figures["missing"])) == (3, 5, 2)
+        assert figures["mean"] == trial["value"]
+        assert figures["sd"] == trial["deviation"]
 
     def test_a_failed_replica_is_named(self, service: InProcess) -> None:
         sweep = create(service, parameters={RATE: {"values": [0.1]}}, seeds=[5, 6])

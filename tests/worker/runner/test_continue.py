@@ -38,7 +38,7 @@ def weights(work: Path) -> Dict[str, bytes]:
 
 
 @pytest.mark.old_python
-def test_k_and_m_epochs_are_k_plus_m(start_runner: Start, tmp_path: Path) -> None:
+def test_n21_k_and_m_epochs_are_k_plus_m(start_runner: Start, tmp_path: Path) -> None:
     run(start_runner, tmp_path / "whole", spec_of(5))
     run(start_runner, tmp_path / "first", spec_of(2))
     second = run(start_runner, tmp_path / "second", spec_of(5), parent=tmp_path / "first")

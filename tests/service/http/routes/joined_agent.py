@@ -31,7 +31,8 @@ class JoinedAgent:
     def sign_off(self) -> httpx.Response:
         return self.http.post("/v1/worker/sign-off", json={"agent": self.name})
 
-    def claim(self, job_id: str) -> httpx.Response:
+    def claim(self, job_id: str | None) -> httpx.Response:
+        """Claim a job; None: the first of the queue."""
         body = {"job_id": job_id, "agent": self.name, "device_kinds": self.kinds}
         return self.http.post("/v1/worker/claims", json=body)
 

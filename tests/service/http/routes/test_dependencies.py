@@ -97,16 +97,21 @@ def test_all_must_have_ended(service: InProcess) -> None:
     service.user.post(f"/v1/jobs/{job['id']}/cancel")
 
 
-def test_a_broken_one_ends_all_that_follow(service: InProcess) -> None:
+def test_n20_a_broken_one_ends_all_that_follow_once(service: InProcess) -> None:
     chain = [service.submit()["id"]]
     for _ in range(5):
         chain.append(submit(service, chain[-1])["id"])
     end(service, chain[0], "failed")
     eventually(lambda: service.job(chain[-1])["state"] == "cancelled")
     assert {service.job(job_id)["reason"] for job_id in chain[1:]} == {"dependency_failed"}
+    service.state.reaper.reap()
+    for job_id in chain[1:]:
+        events = service.events(job_id)["events"]
+        states = [event["state"] for event in events if event["kind"] == "state"]
+        assert states == ["blocked", "cancelled"]
 
 
-def test_a_blocked_job_is_never_claimed(service: InProcess) -> None:
+def test_n20_a_blocked_job_is_never_claimed(service: InProcess) -> None:
     first = service.submit()["id"]
     job = submit(service, first)
     assert check_problem(service.claim(job["id"]), 409)["code"] == "not_claimable"

@@ -10,6 +10,7 @@ from sqlalchemy import func, select
 
 from ipulse_service.db import tables
 from tests.service.agents import Attempt
+from tests.service.conditions import eventually
 from tests.service.http.routes.joined_agent import JoinedAgent
 from tests.service.joined import Machine, join_token
 from tests.service.running import SPEC
@@ -39,15 +40,22 @@ class TestDrain:
         assert agent.shown["state"] == "drained"
         agent.order("resume")
 
-    def test_with_a_limit_takes_the_job_back(self, agent: JoinedAgent) -> None:
+    def test_n16_with_a_limit_takes_the_job_back_to_its_place(self, agent: JoinedAgent) -> None:
         attempt = agent.hold()
         agent.order("drain", {"seconds": 3600})
         assert attempt.heartbeat().json()["must_return"] is False
         agent.order("drain", {"seconds": 0})
         assert attempt.heartbeat().json()["must_return"] is True
+        later = agent.service.submit({**SPEC, "device": {"kind": "emulator"}})["id"]
         job = attempt.finish("worker_stopped").json()
         assert job["state"] in ("retry_wait", "queued")
         assert agent.shown["state"] == "drained"
+        agent.order("resume")
+        eventually(lambda: agent.service.job(job["id"])["state"] == "queued")
+        for expected in (job["id"], later):
+            claimed = agent.claim(None)
+            assert claimed.json()["job_id"] == expected
+            Attempt(agent.http, claimed.json()).complete()
 
     def test_outlives_a_restart_of_the_agent(self, agent: JoinedAgent) -> None:
         agent.order("drain", {})
@@ -56,7 +64,7 @@ class TestDrain:
         assert Machine(agent.service).join(token, agent.name).status_code == 201
         assert agent.shown["state"] == "drained"
 
-    def test_no_claim_succeeds_after_its_answer(self, agent: JoinedAgent) -> None:
+    def test_n16_no_claim_succeeds_after_its_answer(self, agent: JoinedAgent) -> None:
         """Claims come from several threads while the drain begins."""
         spec = {**SPEC, "device": {"kind": "emulator"}}
         jobs = [agent.service.submit(spec)["id"] for _ in range(12)]

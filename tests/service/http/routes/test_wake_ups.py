@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import statistics
 import threading
+import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 
+from tests.service.agents import Attempt
 from tests.service.conditions import eventually
 from tests.service.joined import client, joined
-from tests.service.running import InProcess
+from tests.service.running import InProcess, settings_for
 
 pytestmark = pytest.mark.postgresql
 
+NO_BROKER = "redis://127.0.0.1:1/0"
 LONG = 40  # seconds: an answer that takes so long has not noticed anything
 
 
@@ -34,6 +39,12 @@ class Poller:
         response = self.http.get("/v1/worker/wakeups", params=query, headers=headers)
         self.etag = response.headers.get("etag", self.etag)
         return response
+
+    def claim(self, job_id: str) -> Attempt:
+        body = {"job_id": job_id, "agent": self.name, "device_kinds": ["cpu"]}
+        response = self.http.post("/v1/worker/claims", json=body)
+        assert response.status_code == 200, response.text
+        return Attempt(self.http, response.json())
 
     def in_background(self) -> tuple[threading.Thread, list[httpx.Response]]:
         answers: list[httpx.Response] = []
@@ -85,6 +96,32 @@ def test_a_job_that_another_replica_accepted_wakes_it(alone: InProcess, poller: 
     job_id = alone.submit()["id"]
     thread.join()
     assert answers[0].json()["job_id"] == job_id
+
+
+def test_n15_without_a_broker_a_job_is_claimed_within_two_seconds(
+    tmp_path: Path, request: pytest.FixtureRequest, database_settings: dict[str, Any]
+) -> None:
+    """At the median; the job is in the answer of the request that waited for it."""
+    database = dict(database_settings)
+    if database:
+        database["database_url"] = request.getfixturevalue("postgresql_server").new_database()
+    with InProcess(settings_for(tmp_path / "home", NO_BROKER, **database)) as service:
+        assert service.user.get("/readyz").status_code == 503
+        poller = Poller(service)
+        seconds = []
+        for _ in range(5):
+            poller.ask()
+            thread, answers = poller.in_background()
+            eventually(lambda: service.state.notifier.is_watched("queue"))
+            began = time.monotonic()
+            job_id = service.submit()["id"]
+            thread.join()
+            assert answers[0].json()["job_id"] == job_id
+            attempt = poller.claim(job_id)
+            seconds.append(time.monotonic() - began)
+            attempt.complete()
+        poller.http.close()
+    assert statistics.median(seconds) <= 2, seconds
 
 
 def test_the_end_of_its_token_ends_the_wait(alone: InProcess, poller: Poller) -> None:

@@ -6,8 +6,11 @@ import errno
 import hashlib
 import threading
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from ipulse_core.errors import RemoteError
 from ipulse_worker.agent.datasets.dataset_cache import DatasetCache, Fill
@@ -41,7 +44,7 @@ def test_what_is_there_is_not_made_again(tmp_path: Path) -> None:
     assert cache.digests() == [digest(1)]
 
 
-def test_those_unused_for_longest_go_first_and_none_in_use(tmp_path: Path) -> None:
+def test_n25_those_unused_for_longest_go_first_and_none_in_use(tmp_path: Path) -> None:
     cache = DatasetCache(tmp_path, 250)
     with cache.use(digest(1), filler(100), never) as used:
         for number in (2, 3):
@@ -54,6 +57,23 @@ def test_those_unused_for_longest_go_first_and_none_in_use(tmp_path: Path) -> No
         assert (used / "data.npz").exists()
     cache.shrink(0)
     assert cache.digests() == []
+
+
+@given(st.lists(st.tuples(st.integers(1, 6), st.integers(0, 120)), max_size=20))
+def test_n25_a_cache_takes_at_most_its_limit_and_a_file(uses: list[tuple[int, int]]) -> None:
+    """Attempts of one agent come one after the other; each has its data set as long as it runs."""
+    with TemporaryDirectory() as folder:
+        cache = DatasetCache(Path(folder), 250)
+        for number, size in uses:
+            with cache.use(digest(number), filler(size), never) as used:
+                cache.shrink()
+                own = (used / "data.npz").stat().st_size
+                assert bytes_in(Path(folder)) <= 250 + own
+            assert bytes_in(Path(folder)) <= 250
+
+
+def bytes_in(folder: Path) -> int:
+    return sum(path.stat().st_size for path in folder.glob("*/data.npz"))
 
 
 def test_a_failed_download_leaves_nothing(tmp_path: Path) -> None:

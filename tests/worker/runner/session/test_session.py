@@ -184,7 +184,7 @@ class TestABadAssignment:
 
 
 class TestAFinish:
-    def test_writes_all_results_of_the_epochs_so_far(
+    def test_n22_writes_all_results_of_the_epochs_so_far(
         self, start_runner: Start, tmp_path: Path, finished: DrivenRunner
     ) -> None:
         runner = start_runner()
