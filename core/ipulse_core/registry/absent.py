@@ -98,12 +98,6 @@ _ROWS: Tuple[Tuple[Tuple[str, ...], Tuple[str, ...], str, str], ...] = (
         "convolutions do not receive their own spikes",
     ),
     (
-        ("capacity", "growing_capacity", "cyclic", "top"),
-        ("package", "op"),
-        NOT_WRITTEN,
-        "the layer has one slot per neuron",
-    ),
-    (
         ("several_ipus", "half_weights", "half_states", "device_training"),
         ("cpu",),
         MATHEMATICS,

@@ -134,6 +134,21 @@ def _of_layers() -> Iterator[Refusal]:
             combined_with=("convolution",),
             same_layer=True,
         )
+    for name in ("capacity", "growing_capacity", "cyclic"):
+        yield Refusal(
+            *(name, "a custom op has one slot per neuron on {device}", _CPU_OR_EMULATOR, IPU),
+            combined_with=("op",),
+            same_layer=True,
+        )
+    for part, has in (("op", "a custom op returns"), ("package", "a package of neurons returns")):
+        yield Refusal(
+            "top",
+            f"{has} spikes, and no membranes of which some are the highest",
+            "choose index or cyclic",
+            combined_with=(part,),
+            same_layer=True,
+            cause=MATHEMATICS,
+        )
     for name, reason in (
         ("residual", "layers receive one layer on {device}"),
         ("dropout", "spikes are not dropped on {device}"),

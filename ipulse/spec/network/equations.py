@@ -29,6 +29,7 @@ from .layers import (
     added_field,
     is_none,
     policy_without_capacity,
+    recurrent_with_capacity,
     too_many_slots,
 )
 from .quantisation import Quantisation
@@ -152,9 +153,7 @@ class EquationsLayerSpec(NamedLayer):
         yield from wrong_lengths(values, self.neurons, "neurons")
         yield from too_many_slots(self, self.neurons)
         yield from policy_without_capacity(self)
-        if self.recurrent and self.capacity is not None:
-            detail = "a recurrent layer of equations sends all its spikes: remove one of the two"
-            yield Problem("/capacity", "unsupported", detail)
+        yield from recurrent_with_capacity(self, "equations")
 
 
 def wrong_lengths(values: Iterable[object], number: int, what: str) -> Iterator[Problem]:

@@ -1,12 +1,24 @@
 """A custom op of the user as a layer between the other layers of a network."""
 
+from collections.abc import Iterator
 from typing import Literal
 
 from ipulse.models import Field, ScalarByKey
+from ipulse_core.errors import Problem
 from ipulse_core.op_manifest.attributes import MAX_ATTRIBUTES
 from ipulse_core.spec.custom_ops import REFERENCE
 
-from .layers import Delay, NamedLayer, Neurons, Residual, added_field
+from .layers import (
+    Capacity,
+    Delay,
+    NamedLayer,
+    Neurons,
+    Policy,
+    Residual,
+    added_field,
+    policy_without_capacity,
+    too_many_slots,
+)
 
 _EXAMPLE = "pool_op@sha256:" + "0123456789abcdef" * 4
 
@@ -37,5 +49,12 @@ class OpLayerSpec(NamedLayer):
         default=True,
         description="Whether the weights that the op declares in its manifest are trained.",
     )
+    capacity: Capacity = added_field(None)
+    policy: Policy = added_field("index")
     residual: Residual = added_field(())
     delay: Delay = None
+
+    def problems(self) -> Iterator[Problem]:
+        """Yields slots that do not fit the op's neurons."""
+        yield from too_many_slots(self, self.neurons)
+        yield from policy_without_capacity(self)

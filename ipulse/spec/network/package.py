@@ -10,16 +10,21 @@ from ipulse_core.spec.neuron_packages import MAX_PARAMETERS, PACKAGE, PARAMETER_
 from .delays import DELAYS, DelaysSpec
 from .equations import Number, wrong_lengths
 from .layers import (
+    Capacity,
     Delay,
     Dropout,
     NamedLayer,
     Neurons,
     PerNeuron,
+    Policy,
     Recurrent,
     Residual,
     Standardised,
     added_field,
     is_none,
+    policy_without_capacity,
+    recurrent_with_capacity,
+    too_many_slots,
 )
 from .quantisation import Quantisation
 
@@ -85,6 +90,8 @@ class PackageLayerSpec(NamedLayer):
         description="Whether training changes the layer's weights, bias and trained parameters; "
         "false: they keep their initial values.",
     )
+    capacity: Capacity = added_field(None)
+    policy: Policy = added_field("index")
     standardised: Standardised = added_field(False)
     quantisation: Quantisation = added_field(None)
     dropout: Dropout = added_field(0.0)
@@ -96,3 +103,6 @@ class PackageLayerSpec(NamedLayer):
         """Yields lists that have not one number per neuron."""
         values = (parameter.value for parameter in self.neuron.parameters)
         yield from wrong_lengths(values, self.neurons, "neurons")
+        yield from too_many_slots(self, self.neurons)
+        yield from policy_without_capacity(self)
+        yield from recurrent_with_capacity(self, "packages of neurons")

@@ -17,7 +17,13 @@ from ipulse_ops.lif.connection_delays import ConnectionDelays, drawn_for
 from ipulse_ops.lif.slot_lists import later
 from ipulse_ops.lif.weight_types import WEIGHT_TYPES, rounded
 from ipulse_ops.quantisation import Quantisation, quantisation_of
-from ipulse_ops.reference.select_spikes import POLICIES, cyclic_offsets, filled, select_spikes
+from ipulse_ops.reference.select_spikes import (
+    POLICIES,
+    Selection,
+    cyclic_offsets,
+    filled,
+    select_spikes,
+)
 from ipulse_ops.sparse import native
 from ipulse_ops.sparse.seed import word64
 from ipulse_ops.training.quantised_weights import quantised
@@ -61,6 +67,7 @@ class EquationsNeurons(tf.keras.layers.Layer):  # type: ignore[misc] # TensorFlo
     """
 
     supports_jit = False  # as a MultiLIF
+    _more_kept = 0  # arrays besides the states that a subclass keeps for the backward pass
 
     def __init__(
         self,
@@ -218,7 +225,8 @@ class EquationsNeurons(tf.keras.layers.Layer):  # type: ignore[misc] # TensorFlo
         @tf.custom_gradient  # type: ignore[untyped-decorator] # TensorFlow has no types
         def apply(current: Any, parameters: Any, *variables: Any) -> Tuple[Any, Any]:
             recurrent, trained = variables[:own], variables[own:]
-            forward, types = partial(self._listed, keep), [tf.float32] * (4 + own)
+            forward = partial(self._listed, keep)
+            types = [tf.float32] * (4 + own + self._more_kept)
             arguments = [seed, parameters, current, *recurrent]
             ids, counts, dropped, states, *total = tf.numpy_function(forward, arguments, types)
             ids.set_shape([*current.shape[:2], self.capacity or self.layer.neurons])
@@ -261,11 +269,8 @@ class EquationsNeurons(tf.keras.layers.Layer):  # type: ignore[misc] # TensorFlo
             ids, counts, *rest = self._forward(keep, *arrays)
             return [ids, counts, np.zeros(counts.shape[:2], np.float32), *rest]
         x, *rest = self._values(keep, *arrays)
-        offsets = None
-        if self.policy == "cyclic":
-            offsets = cyclic_offsets(int(seed) % 2**64, 0, *x.shape)
         gate = None if self.layer.gate is None else np.array(self.layer.gate, np.float32)
-        chosen = select_spikes(x, 0.0, gate, self.capacity, self.policy, offsets)
+        chosen = chosen_slots(x, self.capacity, self.policy, int(seed), gate)
         return [*(array.astype(np.float32) for array in chosen), *rest]
 
     def _values(self, keep: bool, parameters: np.ndarray, current: np.ndarray) -> List[np.ndarray]:
@@ -364,6 +369,14 @@ class EquationsNeurons(tf.keras.layers.Layer):  # type: ignore[misc] # TensorFlo
         # An attribute, because TensorFlow's checkpoints do not find variables in lists.
         setattr(self, f"_variable_{name}", variable)
         return variable
+
+
+def chosen_slots(
+    x: np.ndarray, capacity: int, policy: str, seed: int, gate: Optional[np.ndarray] = None
+) -> Selection:
+    """Return the neurons of `x [time, batch, neurons]`, above 0 where they spike, with a slot."""
+    offsets = cyclic_offsets(seed % 2**64, 0, *x.shape) if policy == "cyclic" else None
+    return select_spikes(x, 0.0, gate, capacity, policy, offsets)
 
 
 def by_neurons(

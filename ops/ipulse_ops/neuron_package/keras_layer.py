@@ -10,11 +10,12 @@ import numpy as np
 from ipulse_ops.equations.kernel import aligned
 from ipulse_ops.equations.layer_equations import spread
 from ipulse_ops.keras.equations_layer import EquationsLayer
-from ipulse_ops.keras.equations_neurons import NotFinite
+from ipulse_ops.keras.equations_neurons import NotFinite, by_neurons
 from ipulse_ops.neuron_package.calls import BrokenPackage, PackageCalls
 from ipulse_ops.neuron_package.interface import Values
 from ipulse_ops.neuron_package.layer_neurons import LayerNeurons
 from ipulse_ops.neuron_package.recurrence import recurrent_backward, recurrent_forward
+from ipulse_ops.validation import choice
 
 
 class PackageLayer(EquationsLayer):
@@ -25,8 +26,9 @@ class PackageLayer(EquationsLayer):
     bias: True adds a trained current per neuron at every step.
     input_scale: factor of the input weights, as after an average pool.
 
-    The package's kernel runs on the CPU. What it raises or returns against its interface ends the
-    call with an error, which `failure` keeps.
+    The other arguments are those of EquationsNeurons; the policy is "index" or "cyclic", because
+    packages return spikes and no membranes. The package's kernel runs on the CPU. What it raises or
+    returns against its interface ends the call with an error, which `failure` keeps.
     """
 
     def __init__(
@@ -40,6 +42,8 @@ class PackageLayer(EquationsLayer):
         self._calls, self._seconds = neurons.calls, {"forward": 0.0, "backward": 0.0}
         layer: Any = neurons  # it has what the layer reads of equations
         super().__init__(inputs, layer, bias, input_scale=input_scale, **kwargs)
+        choice("policy", self.policy, ("index", "cyclic"))
+        self._more_kept = 0 if self.capacity is None else 1  # the spikes, some without a slot
 
     def _make_kernel(self, tiles: Optional[int]) -> None:
         self._kernel = None  # the package is loaded
@@ -52,6 +56,20 @@ class PackageLayer(EquationsLayer):
     def _forward(
         self, keep: bool, parameters: np.ndarray, current: np.ndarray, *recurrent: np.ndarray
     ) -> List[np.ndarray]:
+        spikes, saved, total = self._run_kernel(parameters, current, *recurrent)
+        return [*_listed(spikes), saved, *total]
+
+    def _values(self, keep: bool, parameters: np.ndarray, current: np.ndarray) -> List[np.ndarray]:
+        spikes, saved, _ = self._run_kernel(parameters, current)
+        return [spikes - np.float32(0.5), saved, spikes]
+
+    def _run_kernel(
+        self, parameters: np.ndarray, current: np.ndarray, *recurrent: np.ndarray
+    ) -> Tuple[np.ndarray, np.ndarray, List[np.ndarray]]:
+        """Return the spikes of the package, what its backward pass needs, and the currents.
+
+        The latter are those of a recurrent layer, with its own spikes.
+        """
         self._require_finite("the current", current)
         arguments = self._calls, current, self._by_name(parameters)
         start = time.perf_counter()
@@ -61,7 +79,7 @@ class PackageLayer(EquationsLayer):
             raise self._failed(error) from error
         self._seconds["forward"] += time.perf_counter() - start
         self._require_finite("a state", saved)
-        return [*_listed(spikes), saved, *total]
+        return spikes, saved, total
 
     def _backward(
         self,
@@ -74,12 +92,13 @@ class PackageLayer(EquationsLayer):
         *rest: np.ndarray,
     ) -> List[np.ndarray]:
         self._require_finite("the gradient of a spike", by_slots)
-        by_spikes = np.zeros_like(current)
-        np.put_along_axis(by_spikes, ids.astype(np.int64), by_slots, axis=-1)
-        spikes, by_parameter = _dense(ids, counts), self._by_name(parameters)
+        by_spikes = by_neurons(by_slots, ids, counts, self.layer.neurons)
+        by_parameter = self._by_name(parameters)
+        has_slots = self.capacity is not None  # ids and counts lack spikes then
+        spikes = rest[0] if has_slots else _dense(ids, counts)
         start = time.perf_counter()
         try:
-            if rest:
+            if self.layer.recurrent:
                 weights, total = rest
                 by_current, by_name = recurrent_backward(
                     self._calls, total, by_parameter, spikes, states, by_spikes, weights

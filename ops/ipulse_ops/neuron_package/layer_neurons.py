@@ -37,6 +37,7 @@ class LayerNeurons:
     calls: PackageCalls
     recurrent: bool = False
     filters: Optional[int] = None
+    gate: Optional[float] = None
 
     def values(self) -> Dict[str, np.ndarray]:
         """Return the parameters in float64: `[neurons]`, or `[1]` of the layer."""

@@ -85,6 +85,19 @@ def assert_named(place: str, value: Any, pointer: str) -> None:
     assert pointer in [problem.pointer for problem in caught.value.problems]
 
 
+@pytest.mark.parametrize("of", ["equations", "packages"])
+def test_a_recurrent_layer_of_own_neurons_sends_all_its_spikes(of: str) -> None:
+    document = deepcopy(DOCUMENT if of == "equations" else PACKAGED)
+    layer = document["network"]["layers"][0]
+    layer.update(capacity=4)
+    parse_spec(document)
+    layer.update(recurrent=True)
+    with pytest.raises(InvalidSpec) as caught:
+        parse_spec(document)
+    (problem,) = caught.value.problems
+    assert problem.pointer == f"{LAYER}/capacity"
+
+
 def test_a_gate_does_not_follow_the_ramp_of_second_thresholds() -> None:
     """In a network with both kinds of layers; each is accepted without the other."""
     document = changed(f"{LAYER}/gate", -0.5, deepcopy(DOCUMENT))
@@ -146,6 +159,8 @@ def test_a_layer_of_a_package_has_its_arrays() -> None:
 @pytest.mark.parametrize(
     ("place", "value", "pointer"),
     [
+        (f"{LAYER}/capacity", 13, f"{LAYER}/capacity"),
+        (f"{LAYER}/policy", "cyclic", f"{LAYER}/policy"),
         (f"{LAYER}/neuron/package", "dendrites", f"{LAYER}/neuron/package"),
         (f"{LAYER}/neuron/package", f"dendrites@{'ab' * 32}", f"{LAYER}/neuron/package"),
         (f"{LAYER}/neuron/parameters/1/name", "decay", f"{LAYER}/neuron/parameters/1/name"),

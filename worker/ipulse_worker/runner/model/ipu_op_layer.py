@@ -19,7 +19,7 @@ class IPUOpLayer(OpLayer):
 
     not_spikes: Any = None
 
-    def _run(self, ids: Any, counts: Any) -> Tuple[Any, Any]:
+    def _run(self, ids: Any, counts: Any, seed: Any) -> Tuple[Any, Any, Any]:
         op = self._ops.user_op(self._index)
         weights = [tf.convert_to_tensor(kernel) for kernel in self.kernels]
         entering = [dense_on_device(ids, counts, self._senders), *weights]
@@ -42,7 +42,8 @@ class IPUOpLayer(OpLayer):
                 output += 0.0 * tf.reduce_sum(tensor)
         is_spikes = tf.reduce_all((output == 0.0) | (output == 1.0))
         self.not_spikes = tf.where(is_spikes, 0.0, float("nan"))
-        return listed_on_device(output)
+        made, sent = listed_on_device(output)
+        return made, sent, tf.zeros_like(sent[..., 0])
 
 
 def dense_on_device(ids: Any, counts: Any, senders: int) -> Any:

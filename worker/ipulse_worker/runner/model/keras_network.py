@@ -116,7 +116,8 @@ def _parts(
             assert ops is not None  # noqa: S101 - the attempt unpacked them
             (index,) = stretch.layers
             layer = IPUOpLayer if spec.device.kind == "ipu" else OpLayer
-            parts.append(layer(ops, index, stretch.senders, spiking_neurons(spec)[index]))
+            slots = _slots_of(spec, index, limits)
+            parts.append(layer(ops, index, stretch.senders, spiking_neurons(spec)[index], **slots))
         elif stretch.layers or spec.network.readout.kind == "spiking":
             network = stretch_network(spec, stretch, limits)
             layers: List[Any] = [spec.network.layers[index] for index in stretch.layers]
@@ -158,6 +159,7 @@ def _single_part(
             weights_dtype=field_of(spec.device, "weights_dtype"),
             delays=connection_delays_of(described),
             name=name,
+            **_slots_of(spec, index, limits),
         )
     if not stretch.is_equations:
         return _convolution(spec, index, limits, threads)

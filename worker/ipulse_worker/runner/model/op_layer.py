@@ -8,9 +8,9 @@ import numpy as np
 import tensorflow as tf
 
 from ipulse_core.op_manifest.weights import OpWeight
-from ipulse_ops.keras.equations_neurons import NeuronSpikes
-from ipulse_ops.keras.single_layer import Spikes
+from ipulse_ops.keras.equations_neurons import NeuronSpikes, by_neurons, chosen_slots
 from ipulse_ops.reference.spikes import sparse_to_dense
+from ipulse_ops.sparse.seed import word64
 from ipulse_worker.runner.user_code.ops.ops import CustomOps
 
 
@@ -18,15 +18,26 @@ class OpLayer(tf.keras.layers.Layer):  # type: ignore[misc] # TensorFlow has no 
     """Runs layer `index` of a network, from 0, on spikes of the layer before.
 
     `kernels` are the weights of the op's own. A call takes ids `[steps, batch, slots]` and counts
-    `[steps, batch]`, or `[steps, batch, 2]` with the filled slots, and returns Spikes with a slot
-    for every neuron: those that did not spike carry gradient, too.
+    `[steps, batch]`, or `[steps, batch, 2]` with the filled slots, and returns NeuronSpikes with
+    `capacity` slots, or one for every neuron: those that did not spike carry gradient, too.
+    `policy`, "index" or "cyclic", and `seed` are those of ipulse_ops.reference.select_spikes; a
+    call may have another seed.
     """
 
     def __init__(
-        self, ops: CustomOps, index: int, senders: int, neurons: int, **kwargs: Any
+        self,
+        ops: CustomOps,
+        index: int,
+        senders: int,
+        neurons: int,
+        capacity: Optional[int] = None,
+        policy: str = "index",
+        seed: int = 0,
+        **kwargs: Any,
     ) -> None:
         kwargs.setdefault("dtype", "float32")
         super().__init__(**kwargs)
+        self.capacity, self.policy, self.seed = capacity, policy, seed
         self._ops, self._index = ops, index
         self._senders, self._neurons = senders, neurons
         self.kernels = tuple(  # a list would be wrapped by Keras
@@ -61,29 +72,29 @@ class OpLayer(tf.keras.layers.Layer):  # type: ignore[misc] # TensorFlow has no 
     def run(
         self, ids: Any, counts: Any, training: Any = None, factor: float = 1.0, seed: Any = None
     ) -> NeuronSpikes:
-        """Return the spikes of the op; the other arguments are for layers with weights."""
-        spikes: Spikes = self(ids, counts)
-        return NeuronSpikes(*spikes, tf.zeros_like(spikes.counts[..., 0]))
+        """Return the spikes of the op; `factor` is for layers with weights."""
+        return self.call(ids, counts, seed)
 
-    def call(self, ids: Any, counts: Any) -> Spikes:
+    def call(self, ids: Any, counts: Any, seed: Any = None) -> NeuronSpikes:
         """Return the spikes of the op."""
         counts = tf.cast(counts, tf.float32)
         if counts.shape.rank == 2:
             counts = tf.stack([counts, counts], axis=-1)
-        made = self._run(tf.cast(ids, tf.float32), counts)
-        return Spikes(*made)
+        drawn = word64(self.seed if seed is None else seed)
+        return NeuronSpikes(*self._run(tf.cast(ids, tf.float32), counts, drawn))
 
-    def _run(self, ids: Any, counts: Any) -> Tuple[Any, Any]:
+    def _run(self, ids: Any, counts: Any, seed: Any) -> Tuple[Any, Any, Any]:
         @tf.custom_gradient  # type: ignore[untyped-decorator] # TensorFlow has no types
         def apply(ids: Any, counts: Any, *weights: Any) -> Tuple[Any, Any]:
-            types = [tf.float32] * 4
-            arrays = tf.numpy_function(self._forward, [ids, counts, *weights], types)
-            made, sent, spikes, output = arrays
-            made.set_shape([*ids.shape[:2], self._neurons])
+            types = [tf.float32] * 5
+            arrays = tf.numpy_function(self._forward, [seed, ids, counts, *weights], types)
+            made, sent, dropped, spikes, output = arrays
+            made.set_shape([*ids.shape[:2], self.capacity or self._neurons])
             sent.set_shape([*ids.shape[:2], 2])
+            dropped.set_shape(ids.shape[:2])
 
-            def gradient(by_made: Any, _: Any) -> List[Any]:
-                packed = [by_made, made, spikes, output, ids, counts, *weights]
+            def gradient(by_made: Any, *_: Any) -> List[Any]:
+                packed = [by_made, made, sent, spikes, output, ids, counts, *weights]
                 kinds = [tf.float32] * (1 + len(weights))
                 by_ids, *by_weights = tf.numpy_function(self._backward, packed, kinds)
                 by_ids.set_shape(ids.shape)
@@ -91,25 +102,30 @@ class OpLayer(tf.keras.layers.Layer):  # type: ignore[misc] # TensorFlow has no 
                     each.set_shape(weight.shape)
                 return [by_ids, None, *by_weights]
 
-            return (made, sent), gradient
+            return (made, sent, dropped), gradient
 
         weights = [tf.convert_to_tensor(kernel) for kernel in self.kernels]
-        made: Tuple[Any, Any] = apply(ids, counts, *weights)
+        made: Tuple[Any, Any, Any] = apply(ids, counts, *weights)
         return made
 
     def _forward(
-        self, ids: np.ndarray, counts: np.ndarray, *weights: np.ndarray
+        self, seed: np.ndarray, ids: np.ndarray, counts: np.ndarray, *weights: np.ndarray
     ) -> List[np.ndarray]:
-        """Return ids and counts of the op's spikes, its input and its output."""
+        """Return ids and counts of spikes, those without a slot, and the op's input and output."""
         whole_ids, sent = ids.astype(np.int32), counts[..., 0].astype(np.int32)
         spikes = sparse_to_dense(whole_ids, sent, self._senders)
         output = self._ops.forward(self._index, spikes, weights)
-        return [*listed(output), spikes, output]
+        if self.capacity is None:
+            made, sent = listed(output)
+            return [made, sent, np.zeros(sent.shape[:2], np.float32), spikes, output]
+        chosen = chosen_slots(output - np.float32(0.5), self.capacity, self.policy, int(seed))
+        return [*(array.astype(np.float32) for array in chosen), spikes, output]
 
     def _backward(
         self,
         by_made: np.ndarray,
         made: np.ndarray,
+        sent: np.ndarray,
         spikes: np.ndarray,
         output: np.ndarray,
         ids: np.ndarray,
@@ -117,8 +133,7 @@ class OpLayer(tf.keras.layers.Layer):  # type: ignore[misc] # TensorFlow has no 
         *weights: np.ndarray,
     ) -> List[np.ndarray]:
         """Return the gradients of the filled slots of `ids`, and of the weights."""
-        by_output = np.empty_like(output)
-        np.put_along_axis(by_output, made.astype(np.int32), by_made, axis=-1)
+        by_output = by_neurons(by_made, made, sent, self._neurons)
         by_spikes, *by_weights = self._ops.backward(self._index, by_output, spikes, weights, output)
         is_filled = np.arange(ids.shape[-1]) < counts[..., 1:]
         at = np.where(is_filled, ids, 0).astype(np.int32)
