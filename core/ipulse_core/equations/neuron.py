@@ -11,7 +11,7 @@ In each step, and for each neuron:
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Dict, Iterator, List, Sequence, Set, Tuple, Union
 
 from ipulse_core.equations.parser import FUNCTIONS, MAX_LENGTH, NEW, new, parse
@@ -26,6 +26,7 @@ MAX_PARAMETERS = 16
 MAX_OPERATIONS = 64
 MOST_TABLE_VALUES = 64  # of a surrogate, each of which takes some operations
 INPUT, SPIKE = "I", "r"
+MEMBRANE = "membrane of this step"  # a state that no equation names
 RESERVED = (INPUT, SPIKE, NEW, *FUNCTIONS)
 
 
@@ -57,6 +58,17 @@ class NeuronEquations:
     def trained(self) -> Tuple[NeuronParameter, ...]:
         """The parameters that training changes."""
         return tuple(parameter for parameter in self.parameters if parameter.is_trained)
+
+
+def with_membrane(neuron: NeuronEquations) -> NeuronEquations:
+    """Returns the neuron with one more state, the last: its first one before the reset."""
+    return replace(
+        neuron,
+        states=(*neuron.states, MEMBRANE),
+        initial=(*neuron.initial, 0.0),
+        updates=(*neuron.updates, Variable(MEMBRANE)),
+        resets=(*neuron.resets, Variable(neuron.states[0])),
+    )
 
 
 class InvalidEquations(ValueError):

@@ -25,6 +25,7 @@ from ipulse_core.equations.loss import (
 from ipulse_core.registry.layer_paths import layer_name
 from ipulse_core.spec.conv_layers import hidden_sizes
 from ipulse_core.spec.derived_values import (
+    bounded_layers,
     class_count,
     has_own_loss,
     has_step_targets,
@@ -48,16 +49,21 @@ def values_read(network: Any, described: Any) -> Set[Tuple[int, str]]:
     return {(indices[name], what) for name, what in pairs if name in indices and what in OF_LAYERS}
 
 
-def reads_hidden_membranes(spec: Any) -> bool:
-    """Returns whether a loss or regulariser needs the membranes of hidden layers."""
-    if any(bound.kind == "membrane" for bound in spec.training.regularisers):
-        return True
+def reads_membrane(spec: Any, index: int) -> bool:
+    """Returns whether a loss or regulariser needs the membranes of a layer, from 0."""
     hidden = len(spec.network.layers)
     return any(
-        what == MEMBRANE and layer < hidden
+        bound.kind == "membrane" and index in bounded_layers(bound, hidden)
+        for bound in spec.training.regularisers
+    ) or any(
+        (index, MEMBRANE) in values_read(spec.network, described)
         for _, described in equations_in(spec.training)
-        for layer, what in values_read(spec.network, described)
     )
+
+
+def reads_hidden_membranes(spec: Any) -> bool:
+    """Returns whether a loss or regulariser needs the membranes of hidden layers."""
+    return any(reads_membrane(spec, index) for index in range(len(spec.network.layers)))
 
 
 def equations_of_spec(spec: Any, described: Any) -> LossEquations:

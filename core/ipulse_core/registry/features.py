@@ -16,6 +16,7 @@ from ipulse_core.registry.kinds import kind_of
 from ipulse_core.spec.conv_layers import is_conv
 from ipulse_core.spec.custom_ops import is_op
 from ipulse_core.spec.derived_values import (
+    bounded_layers,
     class_count,
     has_own_loss,
     input_delays,
@@ -176,7 +177,6 @@ FEATURES: Mapping[str, Feature] = {
         *(*_DEVICE_FEATURES, *_DATA_FEATURES, *_EXPORT_FEATURES),
     )
 }
-_REGULARISERS = {"membrane": "membrane_bound", "equations": "own_penalty"}
 # Losses by feature; those of spikes and of equations are looked up by what they read.
 _LOSSES = {
     "max_membrane_cross_entropy": "max_membrane",
@@ -283,14 +283,19 @@ def _in_spec(spec: Any) -> Iterator[Tuple[str, Use]]:
     if any(value is not None for value in vars(training.gradient_clipping).values()):
         yield "gradient_clipping", Use("/training/gradient_clipping")
     for number, bound in enumerate(training.regularisers):
-        name = _REGULARISERS.get(bound.kind, "rate_bound")
-        yield name, Use(f"/training/regularisers/{number}/kind", bound.kind)
+        place = f"/training/regularisers/{number}/kind"
+        if bound.kind != "membrane":
+            name = "own_penalty" if bound.kind == "equations" else "rate_bound"
+            yield name, Use(place, bound.kind)
+            continue
+        for index in bounded_layers(bound, len(spec.network.layers)):
+            yield "membrane_bound", Use(place, bound.kind, index)
     hidden = len(spec.network.layers)
     for pointer, described in equations_in(training):
         place = pointer if pointer == "/training/loss" else f"{pointer}/kind"
         values = values_read(spec.network, described)
-        if any(what == MEMBRANE and layer < hidden for layer, what in values):
-            yield "layer_membrane", Use(place, described.name)
+        for layer in sorted(layer for layer, what in values if what == MEMBRANE and layer < hidden):
+            yield "layer_membrane", Use(place, described.name, layer)
         if any(what != MEMBRANE or layer == hidden for layer, what in values):
             yield "layer_spikes", Use(place, described.name)
     if training.second_threshold_ramp is not None:

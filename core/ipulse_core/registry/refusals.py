@@ -238,10 +238,17 @@ def _of_network() -> Iterator[Refusal]:
 
 
 def _of_training() -> Iterator[Refusal]:
-    membranes = "membranes cannot be bounded in a network with {parts}"
-    yield from _with_programs("membrane_bound", membranes, "remove it")
+    for part, has in (("op", "a custom op returns"), ("package", "a package of neurons returns")):
+        more: Any = {"combined_with": (part,), "same_layer": True, "cause": MATHEMATICS}
+        bound = f"{has} spikes, and no membranes to bound"
+        yield Refusal("membrane_bound", bound, "list the other layers in its layers", **more)
+        read = f"{has} spikes, and no membranes that equations read"
+        yield Refusal("layer_membrane", read, "read its spikes", **more)
+    membranes = "membranes cannot be bounded in a network with {parts} on {device}"
+    yield from _with_programs("membrane_bound", membranes, _CPU_OR_EMULATOR, on=IPU)
     membranes = "equations cannot read membranes of hidden layers in a network with {parts}"
-    yield from _with_programs("layer_membrane", membranes, "read their spikes")
+    membranes += " on {device}"
+    yield from _with_programs("layer_membrane", membranes, "read their spikes", on=IPU)
     gradients = "gradients are not truncated"
     yield Refusal(
         "truncation",

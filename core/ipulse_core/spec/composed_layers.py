@@ -8,14 +8,16 @@ from __future__ import annotations
 from typing import Any
 
 from ipulse_core.neurons.constants import ROWS
+from ipulse_core.registry.equation_layers import reads_membrane
 from ipulse_core.spec.conv_layers import conv_layers, is_conv
 from ipulse_core.spec.kind_fields import field_of
-from ipulse_core.spec.part_layers import has_own_neurons, part_layers
+from ipulse_core.spec.part_layers import has_equations, has_own_neurons, part_layers
 from ipulse_core.spec.start_weights import constant_of, trained_constants
 
 NOT_IN_NIR = (
     "convolutions with dropout, residual additions, trained constants, constants by filter, "
-    "synapses, adaptive thresholds, capacities, delays of connections or truncated gradients"
+    "synapses, adaptive thresholds, capacities, delays of connections, membranes that regularisers "
+    "or losses read, or truncated gradients"
 )
 
 
@@ -58,15 +60,33 @@ def is_composed(network: Any) -> bool:
     )
 
 
-def is_composed_convolution(spec: Any, layer: Any) -> bool:
-    """Returns whether a layer of a spec is a convolution of LIF neurons that runs as two ops."""
+def is_composed_convolution(spec: Any, index: int) -> bool:
+    """Returns whether hidden layer `index` is a convolution of LIF neurons that runs as two ops."""
+    layer = spec.network.layers[index]
     if not is_conv(layer) or has_own_neurons(layer):
         return False
     is_cut = spec.training.truncate_steps is not None
-    return is_cut or has_composed_neurons(spec.network, layer)
+    return is_cut or reads_membrane(spec, index) or has_composed_neurons(spec.network, layer)
+
+
+def stored_states(spec: Any, index: int) -> int:
+    """Returns how many numbers a neuron of a hidden layer stores for each step besides its current.
+
+    0: it is no layer of equations, and no convolution that runs as two ops.
+    """
+    layer = spec.network.layers[index]
+    if has_equations(layer):
+        states = len(layer.neuron.states)
+    elif is_composed_convolution(spec, index):
+        states = 1 + sum(
+            field_of(layer, each) is not None for each in ("synapse_decay", "adaptation")
+        )
+    else:
+        return 0
+    return 1 + states + reads_membrane(spec, index)  # and the value of `spike`
 
 
 def runs_composed(spec: Any) -> bool:
     """Returns whether the layers of a spec's network run one part after the other."""
-    layers = spec.network.layers
-    return is_composed(spec.network) or any(is_composed_convolution(spec, each) for each in layers)
+    indices = range(len(spec.network.layers))
+    return is_composed(spec.network) or any(is_composed_convolution(spec, at) for at in indices)

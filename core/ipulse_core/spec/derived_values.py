@@ -139,6 +139,12 @@ def splits_neurons(device: Any, layers: int) -> bool:
     return bool(device.split == "neurons" and device.ipus > 1)
 
 
+def bounded_layers(bound: Any, hidden: int) -> List[int]:
+    """Returns the layers that a regulariser bounds, from 0; the readout is number `hidden`."""
+    numbers = bound.layers or range(1, hidden + 1)
+    return [*(number - 1 for number in numbers), *[hidden] * bound.readout]
+
+
 def is_regression(training: Any) -> bool:
     """Returns whether the loss compares the readout with target values instead of labels."""
     if has_own_loss(training):

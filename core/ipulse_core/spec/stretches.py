@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Dict, List, Sequence, Tuple, Union
 
-from ipulse_core.spec.composed_layers import is_composed
 from ipulse_core.spec.conv_layers import conv_layers, is_conv, senders_of
 from ipulse_core.spec.custom_ops import is_op
 from ipulse_core.spec.derived_values import input_delays
@@ -46,19 +45,23 @@ def runs_in_parts(network: Any) -> bool:
     return bool(part_layers(network) or conv_layers(network))
 
 
-def delay_within(network: Any, indices: Sequence[int]) -> Union[int, Tuple[int, ...]]:
+def delay_within(
+    network: Any, indices: Sequence[int], is_part: bool
+) -> Union[int, Tuple[int, ...]]:
     """Returns the delay between successive layers, or those to each if one has a delay of its own.
 
     Args:
-        network: of a spec. If it is several parts, these delay the spikes to their first layers.
+        network: of a spec.
         indices: of the layers, from 0; the readout is behind the last layer.
+        is_part: whether they are a part of a network that runs composed, which delays the spikes to
+            its first layer.
     """
     layers = [*network.layers, network.readout]
     if all(layers[index].delay is None for index in indices):
         delay: int = network.delay
         return delay
     delays = input_delays(network)
-    entering = 0 if is_composed(network) else delays[indices[0]]
+    entering = 0 if is_part else delays[indices[0]]
     return (entering, *(delays[index] for index in indices[1:]))
 
 

@@ -17,6 +17,7 @@ from ipulse_core.spec.composed_layers import (
     NOT_IN_NIR,
     is_composed_convolution,
     runs_composed,
+    stored_states,
 )
 from ipulse_core.spec.conv_geometry import EmptyOutput
 from ipulse_core.spec.conv_layers import (
@@ -31,7 +32,7 @@ from ipulse_core.spec.conv_layers import (
 )
 from ipulse_core.spec.derived_values import input_delays
 from ipulse_core.spec.kind_fields import field_of
-from ipulse_core.spec.part_layers import has_equations, indexed_equations, part_layers
+from ipulse_core.spec.part_layers import has_equations, part_layers
 
 if TYPE_CHECKING:
     from ipulse.spec.experiment import ExperimentSpec
@@ -114,11 +115,13 @@ def composed_problems(spec: ExperimentSpec) -> Iterator[Problem]:
     surrogate = spec.network.surrogate
     values = surrogate.values if surrogate.name == "table" else ()
     layers = conv_layers(spec.network)
-    if len(values) > MOST_TABLE_VALUES and any(is_composed_convolution(spec, x) for x in layers):
+    if len(values) > MOST_TABLE_VALUES and any(
+        is_composed_convolution(spec, at) for at in range(len(layers))
+    ):
         detail = (
             "convolutions with trained constants, constants by filter, synapses, adaptive "
-            "thresholds, capacities or truncated gradients have tables of at most "
-            f"{MOST_TABLE_VALUES} values; got {len(values):,}: use fewer values"
+            "thresholds, capacities, membranes that are read or truncated gradients have tables of "
+            f"at most {MOST_TABLE_VALUES} values; got {len(values):,}: use fewer values"
         )
         yield Problem("/network/surrogate/values", "unsupported", detail)
     if layers and not part_layers(spec.network) and runs_composed(spec):
@@ -133,11 +136,11 @@ def composed_problems(spec: ExperimentSpec) -> Iterator[Problem]:
         if "threshold" in spec.network.trainable:
             detail = "the threshold is trained, which needs gradient through all: remove it"
             yield Problem(pointer, "unsupported", detail)
-        elif rises and is_composed_convolution(spec, layer):
+        elif rises and is_composed_convolution(spec, index):
             detail = (
                 "it cannot rise in a convolution with trained constants, constants by filter, "
-                "synapses, adaptive thresholds, a capacity or truncated gradients: remove it or "
-                "the ramp"
+                "synapses, adaptive thresholds, a capacity, membranes that are read or truncated "
+                "gradients: remove it or the ramp"
             )
             yield Problem(pointer, "unsupported", detail)
 
@@ -242,16 +245,15 @@ def _problems_of_connections(spec: ExperimentSpec) -> Iterator[Problem]:
 
 
 def equations_problems(spec: ExperimentSpec) -> Iterator[Problem]:
-    """Yields states of neurons with equations that do not fit."""
-    layers = indexed_equations(spec.network)
-    if not layers:
-        return
-    neurons = hidden_sizes(spec)
-    values = sum(neurons[index] * (len(layer.neuron.states) + 2) for index, layer in layers)
-    stored = values * spec.data.steps * spec.training.batch_size
-    if stored > MAX_VALUES:
+    """Yields states of neurons that run as equations and do not fit."""
+    values = 0
+    for index, neurons in enumerate(hidden_sizes(spec)):
+        stored = stored_states(spec, index)
+        values += neurons * (1 + stored) if stored else 0  # and its current
+    values *= spec.data.steps * spec.training.batch_size
+    if values > MAX_VALUES:
         detail = (
-            f"the states of a batch in all steps are {stored:,} numbers; at most {MAX_VALUES:,} "
+            f"the states of a batch in all steps are {values:,} numbers; at most {MAX_VALUES:,} "
             "are allowed: use a smaller batch"
         )
         yield Problem("/training/batch_size", "too_large", detail)

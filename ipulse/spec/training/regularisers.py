@@ -1,7 +1,7 @@
 """Regularisers of the spike counts and the membranes of layers, or of your own equations.
 
-c is the number of spikes of a neuron in a sample, u its membrane in a step. The penalty is added to
-the loss of a batch.
+c is the number of spikes of a neuron in a sample, u its membrane in a step before the reset: of
+neurons with equations the first state. The penalty is added to the loss of a batch.
 """
 
 from collections.abc import Iterator
@@ -52,7 +52,11 @@ class UpperBound(_Bound):
 
 
 class MembraneBound(_Bound):
-    """strength * mean over samples, steps and neurons of max(0, low - u, u - high)^2."""
+    """strength * mean over samples, steps and neurons of max(0, low - u, u - high)^2.
+
+    u is the membrane before the reset, with equations the first state. Custom ops and packages of
+    neurons have no membranes to bound: `layers` lists the others.
+    """
 
     kind: Literal["membrane"] = Field(default="membrane", description="Bound.")
     low: float = Field(

@@ -9,7 +9,7 @@ from typing import Dict, Optional
 import numpy as np
 
 from ipulse_core.equations.adjoint import backward_program
-from ipulse_core.equations.neuron import NeuronEquations
+from ipulse_core.equations.neuron import MEMBRANE, NeuronEquations
 from ipulse_core.equations.step_program import Instruction, StepProgram, forward_program
 from ipulse_ops.equations.surrogates import surrogate_tree
 from ipulse_ops.surrogate import SuperSpike, Surrogate
@@ -19,7 +19,7 @@ from ipulse_ops.surrogate import SuperSpike, Surrogate
 class LayerEquations:
     """A layer of equal neurons.
 
-    neuron: the equations.
+    neuron: the equations; if they are `with_membrane`, the layer shows its membranes.
     neurons: how many there are.
     surrogate: the derivative of a spike.
     truncate: the gradient does not pass from a step that is a multiple of it to the step before;
@@ -39,6 +39,11 @@ class LayerEquations:
     recurrent: bool = False
     gate: Optional[float] = None
     filters: Optional[int] = None
+
+    @property
+    def shows_membranes(self) -> bool:
+        """Whether the last state is the neuron's membrane in the step before, with a gradient."""
+        return self.neuron.states[-1] == MEMBRANE
 
     @property
     def forward(self) -> StepProgram:

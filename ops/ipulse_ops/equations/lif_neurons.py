@@ -7,7 +7,7 @@ from typing import Dict, List, Optional, Sequence, Set
 
 import numpy as np
 
-from ipulse_core.equations.neuron import NeuronEquations, read_neuron
+from ipulse_core.equations.neuron import NeuronEquations, read_neuron, with_membrane
 from ipulse_ops.equations.layer_equations import LayerEquations
 from ipulse_ops.lif.layer_constants import constants
 from ipulse_ops.lif.network import LIF
@@ -41,11 +41,13 @@ def lif_equations(
     surrogate: Surrogate,
     truncate: Optional[int] = None,
     trained: Sequence[str] = (),
+    shows_membranes: bool = False,
 ) -> LayerEquations:
     """Return a layer of `count` LIF neurons that repeat the given ones, such as those of filters.
 
     reset, reset_gradient, truncate: as of ipulse_ops.lif.network.Network.
     trained: names of the constants that are trained.
+    shows_membranes: as of LayerEquations.
 
     Raises ValueError for a second threshold that is not as far below the threshold in each neuron.
     """
@@ -62,6 +64,8 @@ def lif_equations(
         gate = float(distances[0])
     moving = {*trained, *(["scale"] if "decay" in trained else [])}
     equations = _equations(neurons, arrays, moving, reset, reset_gradient)
+    if shows_membranes:
+        equations = with_membrane(equations)
     return LayerEquations(equations, count, surrogate, truncate, gate=gate, filters=neurons.neurons)
 
 

@@ -68,8 +68,12 @@ def equations_adjoint(
     trace: EquationsTrace,
     by_spikes: np.ndarray,
     recurrent: Optional[np.ndarray] = None,
+    by_membranes: Optional[np.ndarray] = None,
 ) -> EquationsGradients:
-    """Return the gradients, of which `by_spikes` `[time, batch, neurons]` is the loss's."""
+    """Return the gradients, of which `by_spikes` `[time, batch, neurons]` is the loss's.
+
+    by_membranes: that of a layer that shows its membranes, likewise.
+    """
     neuron, current, shape = layer.neuron, trace.current, trace.current.shape[1:]
     received: Any = 0.0
     by_recurrent: Any = None if recurrent is None else np.zeros_like(recurrent)
@@ -83,6 +87,8 @@ def equations_adjoint(
         inputs = _inputs(layer, parameters, trace.states[t], current[t])
         inputs[BY_SPIKE] = by_spikes[t] + received
         inputs.update((by_state(index), state) for index, state in enumerate(states))
+        if by_membranes is not None:
+            inputs[by_state(len(states) - 1)] = by_membranes[t]
         found = run_step(layer.backward, inputs)
         by_current[t] = found[INPUT]
         states = [found[state_output(index)] for index in range(len(neuron.states))]

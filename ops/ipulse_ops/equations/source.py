@@ -103,10 +103,13 @@ def backward_lines(layer: LayerEquations, names: Names, indent: str) -> List[str
     """Return the statements of the adjoint of a neuron's step."""
     neuron, outputs = layer.neuron, layer.backward.outputs
     inputs = {**_inputs(neuron, names), BY_SPIKE: names.by_spike}
-    inputs.update((by_state(at), _CARRY.format(at)) for at in range(len(neuron.states)))
+    carried = range(len(neuron.states) - layer.shows_membranes)
+    inputs.update((by_state(at), _CARRY.format(at)) for at in carried)
+    if layer.shows_membranes:  # see `with_gradients`
+        inputs[by_state(len(carried))] = names.before.format(len(carried))
     lines = statements(layer.backward, inputs, indent)
     lines.append(f"{indent}{names.by_current} = v{outputs[INPUT]};")
-    for index in range(len(neuron.states)):
+    for index in carried:
         lines.append(f"{indent}{_CARRY.format(index)} = v{outputs[state_output(index)]};")
     counted = neuron.trained if names.counts_trained else neuron.parameters
     for index, parameter in enumerate(counted):
@@ -122,6 +125,19 @@ def _inputs(neuron: NeuronEquations, names: Names) -> Dict[str, str]:
         found[state] = names.before.format(index)
     for index, parameter in enumerate(neuron.parameters):
         found[parameter.name] = f"parameters[{index} * neurons + n]"
+    return found
+
+
+def with_gradients(states: np.ndarray, by_membranes: np.ndarray) -> np.ndarray:
+    """Return states for the backward pass of a layer that shows its membranes.
+
+    No step reads the membrane of the step before: its place is that of the gradient of this step's.
+
+    states: `[time + 1, batch, states, neurons]`.
+    by_membranes: `[time, batch, neurons]`.
+    """
+    found = states.copy()
+    found[:-1, :, -1] = by_membranes
     return found
 
 

@@ -12,6 +12,7 @@ from ipulse_core.equations.neuron import NeuronParameter
 from ipulse_ops.equations.kernel import EquationsKernel
 from ipulse_ops.equations.layer_equations import LayerEquations
 from ipulse_ops.equations.poplar_kernel import EquationsOnTiles
+from ipulse_ops.equations.source import with_gradients
 from ipulse_ops.keras.constraints import clipped
 from ipulse_ops.lif.connection_delays import ConnectionDelays, drawn_for
 from ipulse_ops.lif.slot_lists import later
@@ -38,6 +39,7 @@ class NeuronSpikes(NamedTuple):
     ids: Any  # as in Spikes
     counts: Any
     dropped: Any  # [time, batch]: spikes beyond the capacity
+    membrane: Optional[Any] = None  # [time, batch, neurons]; None of a layer that shows none
 
 
 class NotFinite(ValueError):
@@ -180,7 +182,7 @@ class EquationsNeurons(tf.keras.layers.Layer):  # type: ignore[misc] # TensorFlo
         factor: of the input weights in this run, as with dropout.
         seed: replaces the layer's.
         """
-        keep = training is None or bool(training)
+        keep = training is None or bool(training) or self.layer.shows_membranes
         current = self.current(ids, counts, factor, training)
         drawn = word64(self.seed if seed is None else seed)
         return NeuronSpikes(*self._neurons(current, self._parameters_in_use(), keep, drawn))
@@ -213,9 +215,7 @@ class EquationsNeurons(tf.keras.layers.Layer):  # type: ignore[misc] # TensorFlo
             for each, variable in zip(self.layer.neuron.trained, self._trained)
         ]
 
-    def _neurons(
-        self, current: Any, parameters: Any, keep: bool, seed: Any
-    ) -> Tuple[Any, Any, Any]:
+    def _neurons(self, current: Any, parameters: Any, keep: bool, seed: Any) -> Tuple[Any, ...]:
         trained = self._trained_values()
         recurrent = [tf.convert_to_tensor(kernel) for kernel in self.weights_in_use()[1:]]
         own = len(recurrent)
@@ -232,9 +232,15 @@ class EquationsNeurons(tf.keras.layers.Layer):  # type: ignore[misc] # TensorFlo
             ids.set_shape([*current.shape[:2], self.capacity or self.layer.neurons])
             counts.set_shape([*current.shape[:2], 2])
             dropped.set_shape(current.shape[:2])
+            membranes = [states[1:, :, -1]] if self.layer.shows_membranes else []
+            for each in membranes:
+                each.set_shape(current.shape)
 
-            def gradient(by_ids: Any, *_: Any) -> List[Any]:
-                arguments = [parameters, current, states, by_ids, ids, counts, *recurrent, *total]
+            def gradient(by_ids: Any, *others: Any) -> List[Any]:
+                kept = states
+                if membranes:
+                    kept = tf.numpy_function(with_gradients, [states, others[-1]], tf.float32)
+                arguments = [parameters, current, kept, by_ids, ids, counts, *recurrent, *total]
                 types = [tf.float32] * (1 + len(trained))
                 found = tf.numpy_function(self._backward, arguments, types)
                 by_current, *rest = found if isinstance(found, (list, tuple)) else [found]
@@ -244,9 +250,9 @@ class EquationsNeurons(tf.keras.layers.Layer):  # type: ignore[misc] # TensorFlo
                 own_gradients = self._by_recurrent(recurrent, ids, counts, by_current)
                 return [by_current, None, *own_gradients, *rest]
 
-            return (ids, counts, dropped), gradient
+            return (ids, counts, dropped, *membranes), gradient
 
-        made: Tuple[Any, Any, Any] = apply(current, parameters, *recurrent, *trained)
+        made: Tuple[Any, ...] = apply(current, parameters, *recurrent, *trained)
         return made
 
     def _by_recurrent(

@@ -103,6 +103,7 @@ class PartNetwork(tf.keras.layers.Layer):  # type: ignore[misc] # TensorFlow has
         spike_counts: List[Any] = []
         dropped: List[Any] = []
         membrane: Any = None
+        membranes: List[Any] = []  # None for those that are not shown
         for number, part in enumerate(self.parts):
             self._on_part(self._numbers[number])
             # Each part draws other numbers, of which a training step needs less than 2^28.
@@ -115,6 +116,7 @@ class PartNetwork(tf.keras.layers.Layer):  # type: ignore[misc] # TensorFlow has
                 spike_counts.append(run.activity)
                 none = tf.zeros_like(run.activity[..., 0])
                 dropped.append(none if run.dropped is None else run.dropped)
+                membranes.append(run.membrane)
                 continue
             if not isinstance(part, (MultiLIF, LIFReadout)):
                 run = part.run(ids, counts, training, factor, drawn)
@@ -122,16 +124,21 @@ class PartNetwork(tf.keras.layers.Layer):  # type: ignore[misc] # TensorFlow has
                 spike_ids.append(run.ids)
                 spike_counts.append(run.counts)
                 dropped.append(run.dropped)
+                membranes.append(run.membrane)
                 continue
             outputs = part.run(ids, counts, training, drawn)
             membrane = outputs.membrane
+            shown = [*outputs.membranes, membrane] if part.return_membranes else []
+            membranes += shown or [None] * (len(part.network.layers) + 1)
             if isinstance(part, LIFReadout):  # its neurons never spike
                 continue
             spike_ids += outputs.spike_ids
             spike_counts += outputs.spike_counts
             dropped += outputs.dropped
             sent += zip(outputs.spike_ids, outputs.spike_counts)
-        return LIFOutputs(membrane, spike_ids, spike_counts, dropped, membranes=[])
+        return LIFOutputs(
+            membrane, spike_ids, spike_counts, dropped, shown_membranes(membranes[:-1])
+        )
 
     def _received(
         self, number: int, sent: Sequence[Tuple[Any, Any]], seed: Optional[Any]
@@ -145,6 +152,13 @@ class PartNetwork(tf.keras.layers.Layer):  # type: ignore[misc] # TensorFlow has
         if self._arrange and ids is not sent[-1][0]:
             ids, counts = self._arrange(ids, counts, sum(each.shape[-1] for each, _ in sources))
         return later(ids, stretch.delay), later(counts, stretch.delay), factor
+
+
+def shown_membranes(membranes: Sequence[Optional[Any]]) -> List[Any]:
+    """Return LIFOutputs.membranes, of which None stands for those of a layer that shows none."""
+    if all(each is None for each in membranes):
+        return []
+    return [tf.zeros([0, 0, 0]) if each is None else each for each in membranes]
 
 
 def _numbers_of(parts: Sequence[Any]) -> List[int]:

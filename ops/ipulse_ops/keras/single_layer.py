@@ -41,6 +41,7 @@ class PooledRun(NamedTuple):
     neuron_ids: Any  # [time, batch, slots]: as Spikes, of the neurons in front of the pool
     activity: Any  # [time, batch, 2]: neurons that spike, neurons that carry gradient
     dropped: Optional[Any] = None  # [time, batch]: spikes beyond a capacity; None: none are
+    membrane: Optional[Any] = None  # as of ipulse_ops.keras.equations_neurons.NeuronSpikes
 
 
 class SingleLayer(SequenceLayer):

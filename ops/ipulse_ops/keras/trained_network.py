@@ -98,7 +98,7 @@ def _network(
     else:
         options["truncate"] = spec["training"]["truncate_steps"]
         places = range(before, len(network["layers"]) + 1)
-        options["delay"] = delay_within(read_part(network), places)
+        options["delay"] = delay_within(read_part(network), places, is_part=False)
         made = _layers(network, layers, weights, names, **options)
     return ConvNetwork(convolutions, made) if convolutions else made
 

@@ -23,7 +23,9 @@ class LIFOutputs(NamedTuple):
     spike_ids: List[Any]  # per spiking layer [time, batch, slots]: spiking, gradient-only, zeros
     spike_counts: List[Any]  # per spiking layer [time, batch, 2]: spikes, filled slots
     dropped: List[Any]  # per spiking layer [time, batch]: spikes beyond the capacity
-    membranes: List[Any]  # per hidden layer [time, batch, neurons]; empty unless asked for
+    # Per hidden layer [time, batch, neurons], or an empty tensor for one that shows none; the list
+    # is empty unless asked for.
+    membranes: List[Any]
 
 
 @dataclass(frozen=True)

@@ -38,6 +38,7 @@ class LayerNeurons:
     recurrent: bool = False
     filters: Optional[int] = None
     gate: Optional[float] = None
+    shows_membranes: bool = False
 
     def values(self) -> Dict[str, np.ndarray]:
         """Return the parameters in float64: `[neurons]`, or `[1]` of the layer."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, Dict, List, Mapping
+from typing import Any, Callable, Dict, List, Mapping, Optional
 
 import tensorflow as tf
 
@@ -65,8 +65,12 @@ def spikes_of(
     slope: float,
     recurrent: Any = None,
     gate: float = float("-inf"),
+    membranes: Optional[List[Any]] = None,
 ) -> Any:
-    """The spikes `[time, batch, neurons]`, with the derivative of SuperSpike above the gate."""
+    """The spikes `[time, batch, neurons]`, with the derivative of SuperSpike above the gate.
+
+    membranes: the first states of all steps, before their resets, are appended to it.
+    """
 
     @tf.custom_gradient  # type: ignore[untyped-decorator] # TensorFlow has no types
     def spike(x: Any) -> Any:
@@ -90,6 +94,8 @@ def spikes_of(
                 except KeyError:  # needs another one first
                     continue
         after = {**parameters, **new, "I": now}
+        if membranes is not None:
+            membranes.append(new[neuron.states[0]] + zeros)
         spikes.append(spike(value_of(neuron.spike, after) + zeros))
         after["r"] = spikes[-1]
         states = {

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from random import Random
-from typing import Optional
+from typing import Any, List, Optional
 
 import numpy as np
 import pytest
 import tensorflow as tf
 
+from ipulse_core.equations.neuron import with_membrane
 from ipulse_ops.equations.layer_equations import LayerEquations
 from ipulse_ops.equations.reference import equations_adjoint, run_equations
 from ipulse_ops.surrogate import SuperSpike
@@ -21,13 +22,15 @@ SLOPE = 3.0
 def check(seed: int, is_recurrent: bool = False, gate: Optional[float] = None) -> float:
     random, rng = Random(seed), np.random.default_rng(seed)
     neuron = random_neuron(random)
-    layer = LayerEquations(neuron, 3, SuperSpike(SLOPE), recurrent=is_recurrent, gate=gate)
+    layer = LayerEquations(
+        with_membrane(neuron), 3, SuperSpike(SLOPE), recurrent=is_recurrent, gate=gate
+    )
     current = rng.normal(0.5, 1.5, (6, 2, 3))
-    by_spikes = rng.normal(size=current.shape)
+    by_spikes, by_membranes = rng.normal(size=current.shape), rng.normal(size=current.shape)
     recurrent = rng.normal(size=(3, 3)) if is_recurrent else None
     values = layer.values()
     trace = run_equations(layer, values, current, recurrent=recurrent)
-    found = equations_adjoint(layer, values, trace, by_spikes, recurrent)
+    found = equations_adjoint(layer, values, trace, by_spikes, recurrent, by_membranes)
     variables = {name: tf.constant(value) for name, value in values.items()}
     entering = tf.constant(current)
     weights = tf.zeros([3, 3], tf.float64) if recurrent is None else tf.constant(recurrent)
@@ -35,9 +38,12 @@ def check(seed: int, is_recurrent: bool = False, gate: Optional[float] = None) -
         tape.watch([entering, weights, *variables.values()])
         sent = weights if is_recurrent else None
         above = float("-inf") if gate is None else gate
-        spikes = spikes_of(neuron, variables, entering, SLOPE, sent, above)
-        loss = tf.reduce_sum(spikes * by_spikes)
+        membranes: List[Any] = []
+        spikes = spikes_of(neuron, variables, entering, SLOPE, sent, above, membranes)
+        loss = tf.reduce_sum(spikes * by_spikes) + tf.reduce_sum(tf.stack(membranes) * by_membranes)
     np.testing.assert_array_equal(spikes.numpy(), trace.x > 0, err_msg=f"seed {seed}")
+    shown = trace.states[1:, -1]
+    np.testing.assert_allclose(shown, membranes, rtol=1e-12, atol=1e-12, err_msg=f"seed {seed}")
     wanted = tape.gradient(loss, {"I": entering, "recurrent": weights, **variables})
     wanted = {name: grad for name, grad in wanted.items() if grad is not None}
     gradients = {"I": found.current, **found.parameters}

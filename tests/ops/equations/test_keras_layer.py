@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from ipulse_core.equations.neuron import with_membrane
 from ipulse_ops.equations.layer_equations import LayerEquations
 from ipulse_ops.keras import LIF, LIFLayer
 from ipulse_ops.keras.equations_layer import EquationsLayer
@@ -81,8 +82,9 @@ QUICK = ("zero", "adaptive", "recurrent", "gated")
     "name",
     [pytest.param(name, marks=[] if name in QUICK else pytest.mark.verify) for name in CASES],
 )
+@pytest.mark.parametrize("shows_membranes", [False, True])
 @pytest.mark.sample(1)
-def test_they_are_equal(name: str) -> None:
+def test_they_are_equal(name: str, shows_membranes: bool) -> None:
     document, neurons, reset = CASES[name]
     rng = np.random.default_rng(5)
     dense = rng.random((STEPS, BATCH, INPUTS)) < 0.1
@@ -92,7 +94,8 @@ def test_they_are_equal(name: str) -> None:
     weights = np.round(weights * 1024) / 1024 if neurons.recurrent else weights
     by_slots = tf.constant(rng.normal(size=(STEPS, BATCH, NEURONS)), tf.float32)
     gate = None if neurons.second_threshold is None else neurons.second_threshold - 1.0
-    equations = LayerEquations(neuron_of(document), NEURONS, recurrent=neurons.recurrent, gate=gate)
+    neuron = with_membrane(neuron_of(document)) if shows_membranes else neuron_of(document)
+    equations = LayerEquations(neuron, NEURONS, recurrent=neurons.recurrent, gate=gate)
     # Multiples of 2^-10: sums are exact in any order.
     again = np.round(rng.normal(0, 0.1, (NEURONS, NEURONS)) * 1024) / 1024
     kernels = [weights, again.astype(np.float32)][: 2 if neurons.recurrent else 1]
@@ -108,9 +111,15 @@ def test_they_are_equal(name: str) -> None:
             tape.watch(entering)
             spikes = layer(entering, tf.constant(counts), training=True)
             loss = tf.reduce_sum(by_slots * spikes.ids)
+            membrane = layer.run(entering, tf.constant(counts), True).membrane
+            if shows_membranes:
+                loss += tf.reduce_sum(by_slots * membrane)
         variables = [entering, *layer.kernels]
-        found.append((spikes, tape.gradient(loss, variables)))
-    (own, own_grads), (known, known_grads) = found
+        found.append((spikes, membrane, tape.gradient(loss, variables)))
+    (own, membrane, own_grads), (known, known_membrane, known_grads) = found
+    assert (membrane is not None) is shows_membranes
+    if shows_membranes:
+        np.testing.assert_allclose(membrane, known_membrane, rtol=1e-5, atol=1e-6)
     assert own.counts.numpy()[..., 0].sum() > 100
     np.testing.assert_array_equal(own.ids, known.ids)
     np.testing.assert_array_equal(own.counts, known.counts)

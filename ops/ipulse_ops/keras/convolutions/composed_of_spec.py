@@ -10,6 +10,7 @@ from typing import Any, Dict
 import numpy as np
 
 from ipulse_core.neurons.constants import ROWS
+from ipulse_core.registry.equation_layers import reads_membrane
 from ipulse_core.spec.conv_layers import conv_geometries, scale_before
 from ipulse_core.spec.kind_fields import field_of
 from ipulse_core.spec.start_weights import constant_of, trained_constants
@@ -40,7 +41,7 @@ def neurons_of_spec(spec: Any, index: int, surrogate: Surrogate) -> LayerEquatio
     return lif_equations(
         filter_neurons(layer),
         conv_geometries(spec)[index].neurons,
-        **_options(spec, surrogate, layer),
+        **_options(spec, index, surrogate),
     )
 
 
@@ -49,7 +50,7 @@ def composed_of_spec(
 ) -> ComposedConvolution:
     """Return hidden layer `index`, from 0; `options` are those of EquationsConvolution."""
     layer = spec.network.layers[index]
-    given = _options(spec, surrogate, layer)
+    given = _options(spec, index, surrogate)
     return ComposedConvolution(
         conv_geometries(spec)[index],
         filter_neurons(layer),
@@ -61,11 +62,12 @@ def composed_of_spec(
     )
 
 
-def _options(spec: Any, surrogate: Surrogate, layer: Any) -> Dict[str, Any]:
+def _options(spec: Any, index: int, surrogate: Surrogate) -> Dict[str, Any]:
     return {
         "reset": spec.network.reset,
         "reset_gradient": spec.network.reset_gradient,
         "surrogate": surrogate,
         "truncate": spec.training.truncate_steps,
-        "trained": trained_constants(spec.network, layer),
+        "trained": trained_constants(spec.network, spec.network.layers[index]),
+        "shows_membranes": reads_membrane(spec, index),
     }

@@ -9,7 +9,7 @@ import tensorflow as tf
 
 from ipulse_ops.keras.convolutions.convolution import Convolution
 from ipulse_ops.keras.multi_lif import MultiLIF
-from ipulse_ops.keras.part_network import OnPart
+from ipulse_ops.keras.part_network import OnPart, shown_membranes
 from ipulse_ops.keras.single_layer import LIFReadout
 from ipulse_ops.lif.run_options import LIFOutputs
 from ipulse_ops.lif.slot_lists import later
@@ -135,5 +135,5 @@ class ConvNetwork(tf.keras.layers.Layer):  # type: ignore[misc] # TensorFlow has
             spike_ids=[*neuron_ids, *outputs.spike_ids],
             spike_counts=[*activity, *outputs.spike_counts],
             dropped=[*(tf.zeros_like(a[..., 0]) for a in activity), *outputs.dropped],
-            membranes=outputs.membranes,
+            membranes=shown_membranes([*[None] * len(neuron_ids), *outputs.membranes]),
         )

@@ -63,7 +63,7 @@ def trained_convolution(
         "standardised": standardises(document),
     }
     name = f"layer_{index + 1}"
-    if is_composed_convolution(described, layer):
+    if is_composed_convolution(described, index):
         weights_options.update(slots)
         delays, arrays = connection_delays(document), layer_arrays(weights, name, bias=layer.bias)
         if delays is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Dict, List, Set, Tuple
 
 from ipulse_core.equations.loss import MEMBRANE, SPIKES, equation_texts, names_in
-from ipulse_core.registry.equation_layers import equations_in, values_read
+from ipulse_core.registry.equation_layers import equations_in, reads_membrane, values_read
 from ipulse_core.spec.host_links import host_link
 from ipulse_core.spec.single_layers import makes_lists_on_host, programs_of
 from ipulse_core.spec.stretches import Stretch
@@ -98,7 +98,7 @@ def streamed_outputs(
     spikes = _read_spikes(spec, part)
     if ("spike_ids", last) in names:
         spikes.add(last)
-    reads_membrane = last not in spikes or _reads_membrane_of_spiking_readout(spec)
+    reads_membrane = last not in spikes or _reads_membrane_of_last(spec, part)
 
     def is_read(name: str, layer: int) -> bool:
         if name == "spike_ids":
@@ -130,13 +130,13 @@ def _read_spikes(spec: ExperimentSpec, part: Stretch) -> Set[int]:
     return found
 
 
-def _reads_membrane_of_spiking_readout(spec: ExperimentSpec) -> bool:
+def _reads_membrane_of_last(spec: ExperimentSpec, part: Stretch) -> bool:
+    """Return whether the membrane of a part's last layer, which spikes, is read."""
+    if not part.has_readout:
+        return reads_membrane(spec, part.layers[-1])
     if any(MEMBRANE in names_in(equation_texts(each)) for _, each in equations_in(spec.training)):
         return True
-    if (len(spec.network.layers), MEMBRANE) in _values_of_equations(spec):
-        return True
-    bounds = [bound for bound in spec.training.regularisers if bound.kind == "membrane"]
-    return any(bound.readout for bound in bounds)
+    return reads_membrane(spec, len(spec.network.layers))
 
 
 def _values_of_equations(spec: ExperimentSpec) -> Set[Tuple[int, str]]:

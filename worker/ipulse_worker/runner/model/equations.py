@@ -8,8 +8,8 @@ import numpy as np
 import tensorflow as tf
 
 from ipulse_core.equations.loss import FIRST_SPIKE, MEMBRANE, SPIKE_COUNT, SPIKES, LayerValue
-from ipulse_core.equations.neuron import read_neuron
-from ipulse_core.registry.equation_layers import equations_of_spec
+from ipulse_core.equations.neuron import read_neuron, with_membrane
+from ipulse_core.registry.equation_layers import equations_of_spec, reads_membrane
 from ipulse_core.spec.composed_layers import is_composed_convolution
 from ipulse_core.spec.conv_layers import (
     conv_geometries,
@@ -43,8 +43,9 @@ def equations_of(spec: ExperimentSpec, index: int) -> LayerEquations:
     layer: Any = spec.network.layers[index]
     if not has_equations(layer):  # LIF neurons of a convolution that runs as two ops
         return neurons_of_spec(spec, index, surrogate_of(spec.network.surrogate))
+    neuron = read_neuron(layer.neuron)
     return LayerEquations(
-        neuron=read_neuron(layer.neuron),
+        neuron=with_membrane(neuron) if reads_membrane(spec, index) else neuron,
         neurons=hidden_sizes(spec)[index],
         surrogate=surrogate_of(spec.network.surrogate),
         truncate=spec.training.truncate_steps,
@@ -59,7 +60,7 @@ def equations_layers_of(spec: ExperimentSpec) -> List[LayerEquations]:
     return [
         equations_of(spec, index)
         for index, layer in enumerate(spec.network.layers)
-        if has_equations(layer) or is_composed_convolution(spec, layer)
+        if has_equations(layer) or is_composed_convolution(spec, index)
     ]
 
 

@@ -181,7 +181,7 @@ def _single_part(
 def _convolution(
     spec: ExperimentSpec, index: int, limits: LayerLimits, threads: int
 ) -> Union[Convolution, ComposedConvolution]:
-    if not is_composed_convolution(spec, spec.network.layers[index]):
+    if not is_composed_convolution(spec, index):
         return _fused_convolution(spec, index, limits, threads)
     surrogate = surrogate_of(spec.network.surrogate)
     return composed_of_spec(

@@ -119,7 +119,9 @@ def stretch_network(
         reset=network.reset,
         reset_gradient=network.reset_gradient,
         delay=delay_within(
-            network, [*stretch.layers, *[len(network.layers)] * stretch.has_readout]
+            network,
+            [*stretch.layers, *[len(network.layers)] * stretch.has_readout],
+            is_part=runs_composed(spec),
         ),
         surrogate=surrogate_of(network.surrogate),
         reset_on=network.reset_on,

@@ -12,6 +12,7 @@ import tensorflow as tf
 
 from ipulse_core.spec.conv_layers import hidden_sizes
 from ipulse_core.spec.derived_values import (
+    bounded_layers,
     class_count,
     first_spike_steps,
     has_own_loss,
@@ -127,11 +128,8 @@ class Objective:
                 by_sample, _ = self._own_penalties[at].evaluate(out, labels)
                 found.append(bound.strength * mean_over(by_sample, mask))
                 continue
-            numbers = list(bound.layers or range(1, len(self._neurons)))
-            if bound.readout:
-                numbers.append(len(self._neurons))
-            for number in numbers:
-                found.append(self._penalty(bound, number - 1, out, mask))
+            for layer in bounded_layers(bound, len(self._neurons) - 1):
+                found.append(self._penalty(bound, layer, out, mask))
         return tf.add_n(found) if found else None
 
     def _penalty(self, bound: Bound, layer: int, out: LIFOutputs, mask: Any) -> Any:

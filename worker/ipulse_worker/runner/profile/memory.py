@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any, Dict
 
 import numpy as np
 
+from ipulse_core.spec.composed_layers import stored_states
 from ipulse_core.spec.conv_layers import is_conv
 from ipulse_core.spec.custom_ops import is_op
 from ipulse_core.spec.derived_values import input_channels
 from ipulse_core.spec.kind_fields import field_of
 from ipulse_core.spec.neuron_packages import has_package
-from ipulse_core.spec.part_layers import has_equations
 from ipulse_ops.lif.cpu.native import bits_bytes
 from ipulse_worker.runner.model.network import LayerLimits, spiking_neurons
 from ipulse_worker.runner.training.loop import Training
@@ -66,7 +66,8 @@ def saved_for_backward(
     recomputed, and one bit per neuron and step, in whole rows of the kernels, for each of: above
     the threshold; active gradient, unless all neurons have one; sent, unless the capacity covers
     all neurons. Padding of the last vectors is not counted. Convolutions of LIF neurons
-    store nothing, custom ops their input and output, and equations the states of every step.
+    store nothing unless they run as two ops, custom ops their input and output, and equations the
+    states of every step.
     """
     layers = [*spec.network.layers, spec.network.readout]
     senders = [input_channels(spec.data), *spiking_neurons(spec)]
@@ -84,16 +85,17 @@ def saved_for_backward(
         )
     ):
         layer: Any = layers[at]
-        if is_conv(layer) and not has_equations(layer):
+        stored = 0 if at == len(spec.network.layers) else stored_states(spec, at)
+        if stored:  # and its current
+            total += 4 * steps * batch * neurons * (1 + stored)
+            continue
+        if is_conv(layer):
             continue
         if is_op(layer):  # its input and output, dense in float32
             total += 4 * steps * batch * (senders[at] + neurons)
             continue
         if has_package(layer):  # its current and its spikes; the package may store more
             total += 4 * steps * batch * neurons * 2
-            continue
-        if has_equations(layer):  # its current, the value of `spike` and the states
-            total += 4 * steps * batch * neurons * (2 + len(layer.neuron.states))
             continue
         total += steps * batch * neurons * membrane * fraction
         total += bits_bytes(steps, batch, neurons, capacity or neurons, second is not None)
