@@ -65,6 +65,12 @@ _ROWS: Tuple[Tuple[Tuple[str, ...], Tuple[str, ...], str, str], ...] = (
         "the layer has its own gradient",
     ),
     (
+        ("truncation",),
+        ("op",),
+        OTHERWISE,
+        "a custom op has its own gradient, through all steps of a sample",
+    ),
+    (
         ("sum_pool", "average_pool"),
         (*_DENSE, "equations", "package", "op"),
         MATHEMATICS,

@@ -28,6 +28,7 @@ from ipulse_core.spec.derived_values import (
 )
 from ipulse_core.spec.device_training import DEVICE_LOSSES
 from ipulse_core.spec.kind_fields import field_of
+from ipulse_core.spec.neuron_packages import has_package
 from ipulse_core.spec.start_weights import constant_of
 
 SET = object()  # any value but the neutral one
@@ -221,6 +222,10 @@ def _in_network(network: Any, at: str = "/network") -> Iterator[Tuple[str, Use]]
             is_inside = first_dense < index and layer.kind in ("dense", "leaky", "spiking")
             if is_inside and number <= first_dense:
                 yield "residual_over_parts", Use(f"{place}/residual/{at_item}", number, index)
+        for at_item, parameter in enumerate(layer.neuron.parameters if has_package(layer) else ()):
+            if parameter.trainable:
+                pointer = f"{place}/neuron/parameters/{at_item}/trainable"
+                yield "package_parameters", Use(pointer, layer=index)
         if layer.kind != "dense":
             first_dense = index + 1
         pool = field_of(layer, "pool")

@@ -263,12 +263,13 @@ def _of_training() -> Iterator[Refusal]:
         on=IPU,
         combined_with=("convolution",),
     )
-    for other, where in (
-        ("op", "in a network with custom ops"),
-        ("package", "in a network with packages of neurons"),
-        ("delayed", "where spikes are delayed"),
-    ):
-        yield Refusal("truncation", f"{gradients} {where}", combined_with=(other,))
+    yield Refusal("truncation", f"{gradients} where spikes are delayed", combined_with=("delayed",))
+    yield Refusal(
+        "truncation",
+        "packages return the gradients of their parameters as sums over all steps of a sample",
+        "do not train them, or remove it",
+        combined_with=("package_parameters",),
+    )
     yield Refusal(
         "first_spikes",
         "times of first spikes are not computed on {device}",

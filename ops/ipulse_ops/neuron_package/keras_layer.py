@@ -12,9 +12,10 @@ from ipulse_ops.equations.layer_equations import spread
 from ipulse_ops.keras.equations_layer import EquationsLayer
 from ipulse_ops.keras.equations_neurons import NotFinite, by_neurons
 from ipulse_ops.neuron_package.calls import BrokenPackage, PackageCalls
-from ipulse_ops.neuron_package.interface import Values
+from ipulse_ops.neuron_package.interface import Gradients, Values
 from ipulse_ops.neuron_package.layer_neurons import LayerNeurons
 from ipulse_ops.neuron_package.recurrence import recurrent_backward, recurrent_forward
+from ipulse_ops.neuron_package.windows import window_gradients
 from ipulse_ops.validation import choice
 
 
@@ -25,6 +26,8 @@ class PackageLayer(EquationsLayer):
     neurons: the neurons.
     bias: True adds a trained current per neuron at every step.
     input_scale: factor of the input weights, as after an average pool.
+    truncate: steps of a window, from which no gradient passes to the one before; None: it passes
+        through all steps. The parameters are not trained then.
 
     The other arguments are those of EquationsNeurons; the policy is "index" or "cyclic", because
     packages return spikes and no membranes. The package's kernel runs on the CPU. What it raises or
@@ -37,8 +40,15 @@ class PackageLayer(EquationsLayer):
         neurons: LayerNeurons,
         bias: bool = False,
         input_scale: float = 1.0,
+        truncate: Optional[int] = None,
         **kwargs: Any,
     ) -> None:
+        if truncate is not None and neurons.neuron.trained:
+            raise ValueError(
+                "packages return the gradients of parameters as sums over all steps: train none "
+                "where gradients are truncated"
+            )
+        self.truncate = truncate
         self._calls, self._seconds = neurons.calls, {"forward": 0.0, "backward": 0.0}
         layer: Any = neurons  # it has what the layer reads of equations
         super().__init__(inputs, layer, bias, input_scale=input_scale, **kwargs)
@@ -96,17 +106,21 @@ class PackageLayer(EquationsLayer):
         by_parameter = self._by_name(parameters)
         has_slots = self.capacity is not None  # ids and counts lack spikes then
         spikes = rest[0] if has_slots else _dense(ids, counts)
+
+        def backward(by_spikes: np.ndarray) -> Tuple[np.ndarray, Gradients]:
+            if not self.layer.recurrent:
+                return self._calls.backward(current, by_parameter, spikes, states, by_spikes)
+            weights, total = rest
+            return recurrent_backward(
+                self._calls, total, by_parameter, spikes, states, by_spikes, weights
+            )
+
         start = time.perf_counter()
         try:
-            if self.layer.recurrent:
-                weights, total = rest
-                by_current, by_name = recurrent_backward(
-                    self._calls, total, by_parameter, spikes, states, by_spikes, weights
-                )
+            if self.truncate is None:
+                by_current, by_name = backward(by_spikes)
             else:
-                by_current, by_name = self._calls.backward(
-                    current, by_parameter, spikes, states, by_spikes
-                )
+                by_current, by_name = window_gradients(backward, by_spikes, self.truncate), {}
         except BrokenPackage as error:
             raise self._failed(error) from error
         self._seconds["backward"] += time.perf_counter() - start

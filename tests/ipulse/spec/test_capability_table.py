@@ -142,12 +142,14 @@ _KINDS = {
     "op": "op",
     "gate": "equations",
     "own_loss_of_spikes": "spiking",
+    "package_parameters": "package",
 }
 _FEATURES = {
     "delayed": "delay",
     "only_compiles": "precompile",
     "own_loss_of_spikes": "own_loss",
     "loss_on_host": "max_membrane",
+    "package_parameters": "parameters",
 }
 DENSE = {"neurons": 8}
 POOL = {"kind": "average", "pool_size": [1, 2]}

@@ -115,6 +115,7 @@ def test_of_every_data_set_with_images(data: Any, layer: Any, size: Any) -> None
             document(
                 CONV,
                 training={"regularisers": [{"kind": "membrane", "strength": 1, "high": 2}]},
+                device={"kind": "ipu"},
             ),
             "/training/regularisers/0/kind",
             "membranes",

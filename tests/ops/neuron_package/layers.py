@@ -30,15 +30,17 @@ def example() -> Any:
 
 def package_layer(**options: Any) -> PackageLayer:
     """A layer with drawn weights, whose neurons spike in a third of the steps."""
-    trained = options.pop("trained", tuple(VALUES))
+    trained, recurrent = options.pop("trained", tuple(VALUES)), options.pop("recurrent", False)
     parameters = tuple(
         NeuronParameter(name, value, 0.0, 2.0, name != "coupling", name in trained)
         for name, value in VALUES.items()
     )
-    neurons = LayerNeurons(PackageNeuron("example", parameters), NEURONS, PackageCalls(example()))
+    calls = PackageCalls(example())
+    neurons = LayerNeurons(PackageNeuron("example", parameters), NEURONS, calls, recurrent)
     made = PackageLayer(SENDERS, neurons, **options)
     rng = np.random.default_rng(3)
-    made.set_kernels([rng.normal(0.2, 0.6, (SENDERS, NEURONS)).astype(np.float32)])
+    shapes = [kernel.shape for kernel in made.kernels]
+    made.set_kernels([rng.normal(0.2, 0.6, shape).astype(np.float32) for shape in shapes])
     return made
 
 
@@ -56,13 +58,18 @@ class Reference:
         self._kernel = layer.kernels[0].numpy().astype(np.float64)
         self._parameters = {name: np.full(NEURONS, value) for name, value in VALUES.items()}
         self._neurons = example()
-        self._current = spike_matmul(self._kernel, *batch())
-        self.spikes = self._neurons.reference_forward(self._current, self._parameters)
+        self.current = spike_matmul(self._kernel, *batch())
+        self.spikes = self.spikes_of(self.current)
+
+    def spikes_of(self, current: np.ndarray) -> np.ndarray:
+        """The spikes at a current."""
+        found: np.ndarray = self._neurons.reference_forward(current, self._parameters)
+        return found
 
     def gradients(self, by_spikes: np.ndarray) -> Tuple[np.ndarray, Dict[str, np.ndarray]]:
         """The gradients of the current and the parameters."""
         found: Tuple[np.ndarray, Dict[str, np.ndarray]] = self._neurons.reference_adjoint(
-            self._current, self._parameters, self.spikes, by_spikes
+            self.current, self._parameters, self.spikes, by_spikes
         )
         return found
 

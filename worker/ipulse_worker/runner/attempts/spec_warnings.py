@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Iterator
 from ipulse_core.equations.neuron import read_neuron
 from ipulse_core.equations.ranges import risky_divisions
 from ipulse_core.registry.layer_paths import shown_names
+from ipulse_core.spec.custom_ops import indexed_ops
 from ipulse_core.spec.derived_values import grows_capacity
 from ipulse_core.spec.kind_fields import field_of
 from ipulse_core.spec.part_layers import indexed_equations
@@ -33,6 +34,11 @@ def warnings_of(spec: ExperimentSpec) -> Iterator[str]:
                 f"{place} has a capacity and no second_threshold: every neuron carries a "
                 "gradient, but most do not fit into the capacity; set a second_threshold"
             )
+    for index, _ in indexed_ops(spec.network) if spec.training.truncate_steps is not None else ():
+        yield (
+            f"{shown[index]} is a custom op: its own gradient passes through all steps of a "
+            "sample, and training.truncate_steps cuts those of other layers alone"
+        )
     for index, described in indexed_equations(spec.network):
         for where, values in risky_divisions(read_neuron(described.neuron)):
             yield (

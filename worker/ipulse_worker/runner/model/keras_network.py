@@ -154,6 +154,7 @@ def _single_part(
         name = f"layer_{index + 1}"
         return PackageLayer(
             *(stretch.senders, own, described.bias, scale),
+            truncate=spec.training.truncate_steps,
             quantisation=rule_of(described),
             standardised=is_standardised(described),
             weights_dtype=field_of(spec.device, "weights_dtype"),

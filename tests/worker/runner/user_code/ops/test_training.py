@@ -75,6 +75,18 @@ def test_kernel_reference_and_emulator_train_alike(tmp_path: Path) -> None:
     check_profile(emulated.directory)
 
 
+@pytest.mark.sample(0)
+def test_gradients_of_the_layers_beside_an_op_are_truncated(tmp_path: Path) -> None:
+    package = packed(project(tmp_path / "kernel"))
+    whole = weights(trained(tmp_path / "a", package))
+    training = {"epochs": 1, "batch_size": 16, "truncate_steps": 2}
+    ended = trained(tmp_path / "b", package, training=training)
+    assert any("layers[1] is a custom op" in line for line in ended.log)
+    cut = weights(ended)
+    for name in ("layer_1", "layer_3", "readout"):
+        assert np.any(cut[name] != whole[name]), name
+
+
 def check_profile(directory: Path) -> None:
     """The profile has the steps and vertices of all layers and of the op, and their tiles."""
     report = open_report(directory / "poplar_profile.json")
