@@ -18,9 +18,9 @@ from ipulse_core.registry.layer_paths import (
     POOLS,
     RECURRENT,
     SKIP,
-    layer_name,
 )
 from ipulse_core.registry.versions import raise_layer
+from ipulse_core.spec.layer_names import layer_name
 
 from .part import SpecPart, arguments, described, plain
 

@@ -12,7 +12,6 @@ from ipulse_core.equations.loss import MEMBRANE, READOUTS, equation_texts, names
 from ipulse_core.equations.neuron import InvalidEquations
 from ipulse_core.errors import InvalidSpec, Problem
 from ipulse_core.limits import TRIMMED
-from ipulse_core.registry.equation_layers import equations_in, equations_of_spec
 from ipulse_core.registry.refusals import problems as problems_of_registry
 from ipulse_core.spec.derived_values import (
     SPIKE_LOSSES,
@@ -23,6 +22,7 @@ from ipulse_core.spec.derived_values import (
     spiking_layers,
 )
 from ipulse_core.spec.kind_fields import field_of
+from ipulse_core.spec.layer_values import equations_in, equations_of_spec
 from ipulse_core.spec.nir_targets import SIMULATORS, losses
 from ipulse_core.spec.upgrade import translated
 

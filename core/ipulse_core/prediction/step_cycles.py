@@ -11,11 +11,11 @@ from typing import Any, Dict, Iterator, Mapping, NamedTuple, Optional, Tuple
 
 from ipulse_core.prediction.network_on_tiles import network_on_tiles, why_no_memory
 from ipulse_core.pva.band import Band, band_of
-from ipulse_core.registry.equation_layers import equations_in, values_read
-from ipulse_core.registry.layer_paths import layer_name
 from ipulse_core.spec.derived_values import spiking_layers
 from ipulse_core.spec.host_links import host_link
 from ipulse_core.spec.kind_fields import field_of
+from ipulse_core.spec.layer_names import layer_name
+from ipulse_core.spec.layer_values import equations_in, values_read
 from ipulse_core.spec.single_layers import has_several_programs
 from ipulse_core.spec.tile_cycles import ERROR, Activity, CyclesPrediction, predict_cycles
 from ipulse_core.spec.tile_placement import TileLayer, TileNetwork

@@ -11,7 +11,6 @@ from typing import Any, Dict, Iterator, List, Mapping, NamedTuple, Optional, Tup
 from ipulse_core.equations.loss import MEMBRANE
 from ipulse_core.equations.neuron import MOST_TABLE_VALUES
 from ipulse_core.neurons.constants import BY_NAME, ROWS, TRAINED
-from ipulse_core.registry.equation_layers import equations_in, values_read
 from ipulse_core.registry.kinds import kind_of
 from ipulse_core.spec.conv_layers import is_conv
 from ipulse_core.spec.custom_ops import is_op
@@ -28,6 +27,7 @@ from ipulse_core.spec.derived_values import (
 )
 from ipulse_core.spec.device_training import DEVICE_LOSSES
 from ipulse_core.spec.kind_fields import field_of
+from ipulse_core.spec.layer_values import equations_in, values_read
 from ipulse_core.spec.neuron_packages import has_package
 from ipulse_core.spec.start_weights import constant_of
 

@@ -166,27 +166,6 @@ def kind_named(connections: str, neurons: str) -> Optional[LayerKind]:
     return None
 
 
-def layer_name(index: int, hidden: int, given: Optional[str] = None) -> str:
-    """Returns the name of a layer: the one that it was given, or `layers[0]`, or `readout`.
-
-    Args:
-        index: The layer's, the readout last.
-        hidden: How many hidden layers the network has.
-        given: The name in the spec, if it has one.
-    """
-    return given or (f"layers[{index}]" if index < hidden else "readout")
-
-
-def shown_names(network: Any) -> Dict[str, str]:
-    """Returns the names of a network's layers by their names in keys: 1, 2, ... and readout."""
-    hidden = len(network.layers)
-    keys = [*(str(number) for number in range(1, hidden + 1)), "readout"]
-    return {
-        key: layer_name(index, hidden, getattr(layer, "name", None))
-        for index, (key, layer) in enumerate(zip(keys, (*network.layers, network.readout)))
-    }
-
-
 def _layer_end(tokens: Sequence[str]) -> Optional[int]:
     """Returns where in a path the fields of a layer begin; None if it is of no layer."""
     for at, name in enumerate(tokens[:2]):

@@ -29,11 +29,11 @@ from ipulse_core.registry.layer_paths import (
     Place,
     field_at,
     kind_named,
-    layer_name,
     names_in,
     newer,
     place_of,
 )
+from ipulse_core.spec.layer_names import layer_name
 from ipulse_core.strict_json import escape, pointer_keys
 
 NEWEST = 2

@@ -8,9 +8,9 @@ from __future__ import annotations
 from typing import Any
 
 from ipulse_core.neurons.constants import ROWS
-from ipulse_core.registry.equation_layers import reads_membrane
 from ipulse_core.spec.conv_layers import conv_layers, is_conv
 from ipulse_core.spec.kind_fields import field_of
+from ipulse_core.spec.layer_values import reads_membrane
 from ipulse_core.spec.part_layers import has_equations, has_own_neurons, part_layers
 from ipulse_core.spec.start_weights import constant_of, trained_constants
 

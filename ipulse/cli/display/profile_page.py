@@ -12,7 +12,7 @@ from ipulse_core.pva.difference import Change, ProfileDifference
 from ipulse_core.pva.execution import ExecutionReport
 from ipulse_core.pva.figures import FIGURES, figures_of, tile_bytes
 from ipulse_core.pva.report import Report
-from ipulse_core.registry.layer_paths import layer_name
+from ipulse_core.spec.layer_names import layer_name
 
 from .figures import percent
 

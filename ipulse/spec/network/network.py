@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from ipulse.models import ByKind, Field, ListOf, StrictModel, few
 from ipulse_core.errors import Problem
 from ipulse_core.neurons.constants import ROWS, TRAINED
-from ipulse_core.registry.layer_paths import layer_name
 from ipulse_core.registry.refusals import network_problems
 from ipulse_core.spec.custom_ops import MAX_OPS, indexed_ops, op_layers, op_names
 from ipulse_core.spec.derived_values import first_capacity, spiking_layers
 from ipulse_core.spec.kind_fields import field_of
+from ipulse_core.spec.layer_names import layer_name
 from ipulse_core.spec.start_weights import constant_of
 
 from .conv import Conv1DSpec, Conv2DSpec, ConvSpec

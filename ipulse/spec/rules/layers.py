@@ -12,7 +12,6 @@ from ipulse.spec.sizes import layer_sizes
 from ipulse_core.equations.neuron import MOST_TABLE_VALUES
 from ipulse_core.errors import Problem
 from ipulse_core.ipu import MOST_POOLED, MOST_SENDERS
-from ipulse_core.registry.layer_paths import shown_names
 from ipulse_core.spec.composed_layers import (
     NOT_IN_NIR,
     is_composed_convolution,
@@ -32,6 +31,7 @@ from ipulse_core.spec.conv_layers import (
 )
 from ipulse_core.spec.derived_values import input_delays
 from ipulse_core.spec.kind_fields import field_of
+from ipulse_core.spec.layer_names import shown_names
 from ipulse_core.spec.part_layers import has_equations, part_layers
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ import pytest
 
 from ipulse.spec import parse_spec
 from ipulse_core.errors import InvalidSpec, Problem
-from ipulse_core.registry.equation_layers import (
+from ipulse_core.spec.layer_values import (
     equations_of_spec,
     prediction_of_spec,
     reads_hidden_membranes,

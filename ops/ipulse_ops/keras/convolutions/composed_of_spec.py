@@ -10,9 +10,9 @@ from typing import Any, Dict
 import numpy as np
 
 from ipulse_core.neurons.constants import ROWS
-from ipulse_core.registry.equation_layers import reads_membrane
 from ipulse_core.spec.conv_layers import conv_geometries, scale_before
 from ipulse_core.spec.kind_fields import field_of
+from ipulse_core.spec.layer_values import reads_membrane
 from ipulse_core.spec.start_weights import constant_of, trained_constants
 from ipulse_ops.equations.layer_equations import LayerEquations
 from ipulse_ops.equations.lif_neurons import lif_equations

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Iterator
 
 from ipulse_core.equations.neuron import read_neuron
 from ipulse_core.equations.ranges import risky_divisions
-from ipulse_core.registry.layer_paths import shown_names
 from ipulse_core.spec.custom_ops import indexed_ops
 from ipulse_core.spec.derived_values import grows_capacity
 from ipulse_core.spec.kind_fields import field_of
+from ipulse_core.spec.layer_names import shown_names
 from ipulse_core.spec.part_layers import indexed_equations
 from ipulse_core.spec.start_weights import layer_names, start_shapes
 from ipulse_worker.runner.model.arrays_in_use import is_standardised

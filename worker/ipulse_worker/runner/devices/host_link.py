@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Dict, List, Set, Tuple
 
 from ipulse_core.equations.loss import MEMBRANE, SPIKES, equation_texts, names_in
-from ipulse_core.registry.equation_layers import equations_in, reads_membrane, values_read
 from ipulse_core.spec.host_links import host_link
+from ipulse_core.spec.layer_values import equations_in, reads_membrane, values_read
 from ipulse_core.spec.single_layers import makes_lists_on_host, programs_of
 from ipulse_core.spec.stretches import Stretch
 from ipulse_ops.lif.poplar.outputs import output_names

@@ -9,7 +9,6 @@ import tensorflow as tf
 
 from ipulse_core.equations.loss import FIRST_SPIKE, MEMBRANE, SPIKE_COUNT, SPIKES, LayerValue
 from ipulse_core.equations.neuron import read_neuron, with_membrane
-from ipulse_core.registry.equation_layers import equations_of_spec, reads_membrane
 from ipulse_core.spec.composed_layers import is_composed_convolution
 from ipulse_core.spec.conv_layers import (
     conv_geometries,
@@ -19,6 +18,7 @@ from ipulse_core.spec.conv_layers import (
     senders_of,
 )
 from ipulse_core.spec.derived_values import class_count, has_own_loss
+from ipulse_core.spec.layer_values import equations_of_spec, reads_membrane
 from ipulse_core.spec.part_layers import has_equations, is_recurrent
 from ipulse_ops.conv.initialisation import listed
 from ipulse_ops.conv.reference import pooled

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Dict, List, Optional, Sequence, Union
 
-from ipulse_core.registry.equation_layers import reads_hidden_membranes
 from ipulse_core.spec.composed_layers import is_composed_convolution, runs_composed
 from ipulse_core.spec.conv_layers import (
     conv_geometries,
@@ -15,6 +14,7 @@ from ipulse_core.spec.conv_layers import (
 )
 from ipulse_core.spec.derived_values import input_delays
 from ipulse_core.spec.kind_fields import field_of
+from ipulse_core.spec.layer_values import reads_hidden_membranes
 from ipulse_core.spec.start_weights import trained_constants
 from ipulse_core.spec.stretches import Stretch, runs_in_parts, stretches_of
 from ipulse_ops.keras import LIFReadout, MultiLIF

@@ -7,9 +7,9 @@ from typing import Any, Dict, List, Optional
 import numpy as np
 import tensorflow as tf
 
-from ipulse_core.registry.layer_paths import shown_names
 from ipulse_core.spec.conv_layers import conv_layers
 from ipulse_core.spec.custom_ops import indexed_ops
+from ipulse_core.spec.layer_names import shown_names
 from ipulse_core.spec.part_layers import part_layers
 from ipulse_core.spec.stretches import Stretch, stretches_of
 from ipulse_ops.keras.equations_layer import EquationsLayer

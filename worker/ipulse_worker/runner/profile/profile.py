@@ -12,9 +12,9 @@ from typing import Any, Dict, List, Optional
 
 import numpy as np
 
-from ipulse_core.registry.layer_paths import shown_names
 from ipulse_core.registry.quantities import with_todays_names
 from ipulse_core.spec.derived_values import input_channels
+from ipulse_core.spec.layer_names import shown_names
 from ipulse_worker.runner.clock import Span, Timeline
 from ipulse_worker.runner.devices.description import DeviceDescription
 from ipulse_worker.runner.model.arrays_in_use import stored_bytes

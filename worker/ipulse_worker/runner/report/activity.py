@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Dict, List
 
-from ipulse_core.registry.layer_paths import shown_names
 from ipulse_core.spec.derived_values import input_channels
+from ipulse_core.spec.layer_names import shown_names
 from ipulse_worker.runner.report.plots import charts
 from ipulse_worker.runner.report.plots.raster_plot import raster_plot
 from ipulse_worker.runner.report.quantities import percent

@@ -8,12 +8,12 @@ import numpy as np
 
 from ipulse_core.equations.loss import result_of
 from ipulse_core.numbers import plain_number
-from ipulse_core.registry.equation_layers import equations_in, prediction_of_spec
-from ipulse_core.registry.layer_paths import shown_names
 from ipulse_core.spec.conv_layers import conv_geometries, is_conv, senders_to_dense
 from ipulse_core.spec.custom_ops import is_op
 from ipulse_core.spec.derived_values import spiking_layers
 from ipulse_core.spec.kind_fields import field_of
+from ipulse_core.spec.layer_names import shown_names
+from ipulse_core.spec.layer_values import equations_in, prediction_of_spec
 from ipulse_core.spec.neuron_packages import has_package
 from ipulse_core.spec.part_layers import has_equations, is_part
 from ipulse_worker.runner.model.arrays_in_use import is_standardised, rule_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Dict, List, Optional, Sequence
 
 from ipulse_core.numbers import plain_number
-from ipulse_core.registry.layer_paths import shown_names
+from ipulse_core.spec.layer_names import shown_names
 from ipulse_worker.runner.model.weight_names import spiking_names
 from ipulse_worker.runner.report.plots import charts
 from ipulse_worker.runner.report.quantities import count

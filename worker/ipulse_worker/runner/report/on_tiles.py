@@ -6,8 +6,8 @@ from typing import Any, Dict, List, Optional, Tuple, Union
 
 import numpy as np
 
-from ipulse_core.registry.layer_paths import layer_name
 from ipulse_core.spec.kind_fields import field_of
+from ipulse_core.spec.layer_names import layer_name
 from ipulse_worker.runner.profile.tile_profile import TileProfile
 from ipulse_worker.runner.report.cycles_spent import cycles_spent
 from ipulse_worker.runner.report.plots import charts

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Dict, List, Optional, Sequence, Tuple
 
 import numpy as np
 
-from ipulse_core.registry.layer_paths import shown_names
 from ipulse_core.spec.custom_ops import is_op
+from ipulse_core.spec.layer_names import shown_names
 from ipulse_core.spec.neuron_packages import has_package
 from ipulse_core.spec.part_layers import has_equations
 from ipulse_worker.runner.model.weight_names import spiking_names

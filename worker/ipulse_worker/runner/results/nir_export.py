@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Iterator, List, Optional, Tuple, cast
 
-from ipulse_core.registry.equation_layers import prediction_of_spec
 from ipulse_core.spec.composed_layers import NOT_IN_NIR, runs_composed
 from ipulse_core.spec.conv_layers import conv_geometries, conv_layers
 from ipulse_core.spec.derived_values import (
@@ -20,6 +19,7 @@ from ipulse_core.spec.derived_values import (
     spiking_layers,
 )
 from ipulse_core.spec.kind_fields import field_of
+from ipulse_core.spec.layer_values import prediction_of_spec
 from ipulse_core.spec.nir_targets import (
     MULTIPLE_SPIKES,
     NO_ADAPTATION,

@@ -6,7 +6,7 @@ from typing import Any, Dict, List, Optional
 
 import numpy as np
 
-from ipulse_core.registry.layer_paths import shown_names
+from ipulse_core.spec.layer_names import shown_names
 from ipulse_worker.runner.model.weight_names import spiking_names
 from ipulse_worker.runner.results.results import Results, SampleTrace
 

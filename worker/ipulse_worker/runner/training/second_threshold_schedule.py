@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Dict, List
 
 import numpy as np
 
-from ipulse_core.registry.layer_paths import shown_names
 from ipulse_core.spec.derived_values import grows_capacity, spiking_layers
 from ipulse_core.spec.kind_fields import field_of
+from ipulse_core.spec.layer_names import shown_names
 from ipulse_ops.capacity import grown_capacity
 from ipulse_ops.training.second_threshold import RELAXATIONS, ramp, relaxed
 from ipulse_worker.runner.model.layers_of_spec import per_neuron

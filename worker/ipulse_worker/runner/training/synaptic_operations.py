@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any, Dict, Iterator, List, Mapping, Optional, 
 import numpy as np
 
 from ipulse_core.energy import HOROWITZ, LOIHI
-from ipulse_core.registry.layer_paths import shown_names
 from ipulse_core.spec.conv_geometry import ConvGeometry
 from ipulse_core.spec.conv_layers import conv_geometries, hidden_sizes
 from ipulse_core.spec.custom_ops import is_op
 from ipulse_core.spec.derived_values import class_count, input_channels, input_delays
 from ipulse_core.spec.fan_out import taps
 from ipulse_core.spec.kind_fields import field_of
+from ipulse_core.spec.layer_names import shown_names
 from ipulse_core.spec.part_layers import is_recurrent
 from ipulse_core.spec.start_weights import layer_names
 

@@ -22,7 +22,6 @@ from ipulse_core.equations.loss import (
     layer_names_in,
     read_loss,
 )
-from ipulse_core.registry.layer_paths import layer_name
 from ipulse_core.spec.conv_layers import hidden_sizes
 from ipulse_core.spec.derived_values import (
     bounded_layers,
@@ -31,6 +30,7 @@ from ipulse_core.spec.derived_values import (
     has_step_targets,
     is_regression,
 )
+from ipulse_core.spec.layer_names import layer_name
 
 
 def equations_in(training: Any) -> Iterator[Tuple[str, Any]]:
