@@ -65,7 +65,10 @@ def main() -> None:
         entering = keras.layers.Input((STEPS, CHANNELS), batch_size=BATCH)
         hidden = LIFLayer(NEURONS, options.library)(entering)
         rates = keras.layers.GlobalAveragePooling1D()(hidden)
-        model = keras.Model(entering, keras.layers.Dense(CLASSES)(rates))
+        weights = keras.initializers.GlorotUniform(seed=2)
+        model = keras.Model(
+            entering, keras.layers.Dense(CLASSES, kernel_initializer=weights)(rates)
+        )
         model.compile(
             keras.optimizers.Adam(0.02),
             keras.losses.SparseCategoricalCrossentropy(from_logits=True),

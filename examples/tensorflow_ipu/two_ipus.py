@@ -36,7 +36,8 @@ def main() -> None:
                 first
             )
             rates = keras.layers.GlobalAveragePooling1D()(second)
-            classes = keras.layers.Dense(CLASSES)(rates)
+            weights = keras.initializers.GlorotUniform(seed=2)
+            classes = keras.layers.Dense(CLASSES, kernel_initializer=weights)(rates)
         model = keras.Model(entering, classes)
         model.set_pipelining_options(
             gradient_accumulation_steps_per_replica=ACCUMULATED,

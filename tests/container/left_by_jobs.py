@@ -21,11 +21,12 @@ def left(
     Args:
         summary: the final metrics.
         files: the content of each file by its name.
-        printed: the lines that the code of its user printed.
+        printed: the lines that the code of its user printed; those of scripts, which say how long
+            they took, are left out.
     """
     found: dict[str, Any] = {
         "summary": {name: v for name, v in summary.items() if not name.endswith(VARYING)},
-        "printed": list(printed),
+        "printed": [] if "script_report.json" in files else list(printed),
         "files": sorted(files),
         **{name: files[name] for name in EXACT if name in files},
     }
