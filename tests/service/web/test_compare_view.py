@@ -11,6 +11,7 @@ from selenium.webdriver.support.ui import Select
 from tests.service.running import InProcess
 
 from .conftest import Page
+from .test_program_page import submitted
 
 pytestmark = pytest.mark.browser
 
@@ -299,3 +300,59 @@ def test_a_name_that_reverses_text_ends_before_what_follows_it(
     for place, text in texts.items():
         assert "\u202e" not in text, place
         assert "turned \\u202egpj.exe" in text, place
+
+
+@pytest.fixture(scope="module")
+def kinds(service: InProcess) -> str:
+    """Jobs whose groups differ in more settings than stand beside results, a program among them."""
+    for neurons, decay, rate, batch in ((4, 0.9, 0.1, 8), (5, 0.8, 0.1, 4), (4, 0.8, 0.2, 4)):
+        for seed in SEEDS[:2]:
+            spec = {
+                "version": 1,
+                "name": f"kind {neurons}",
+                "seed": seed,
+                "network": {"layers": [{"neurons": neurons, "decay": decay}]},
+                "training": {"batch_size": batch, "optimizer": {"learning_rate": rate}},
+            }
+            attempt = service.attempt(service.submit(spec)["id"])
+            attempt.report(metric(1, test_accuracy=accuracy(rate, seed, 1)))
+            attempt.complete()
+    wide = {"version": 1, "name": "kind 6", "network": {"layers": [{"neurons": 6}, {"neurons": 7}]}}
+    attempt = service.attempt(service.submit(wide)["id"])
+    attempt.report(metric(1, test_accuracy=0.7))
+    attempt.complete()
+    return "name:kind*"
+
+
+def test_groups_of_several_kinds_are_named_after_their_jobs(page: Page, kinds: str) -> None:
+    page.open(f"/compare?q={kinds}&lines=sd")
+    table = "section[aria-label='Groups']"
+    page.until(lambda: len(page.all(f"{table} tbody tr")) == 4)
+    assert page.texts(f"{table} thead th")[:3] == ["Group", "Jobs", "Mean"]
+    names = page.texts(f"{table} tbody th")
+    assert sorted(name.split(",")[0] for name in names) == ["kind 4", "kind 4", "kind 5", "kind 6"]
+    assert len(set(names)) == 4, "settings tell groups of one name apart"
+    assert {"kind 5", "kind 6"} < set(names)
+    page.until(lambda: page.all(".curve-legend li span"))
+    assert "kind 5 (2)" in page.texts(".curve-legend li span")
+    page.find(f"{table} details summary").click()
+    page.until(lambda: "Learning rate" in page.texts(f"{table} details")[0])
+
+
+def test_a_program_among_trainings_hides_no_settings(
+    page: Page, service: InProcess, kinds: str
+) -> None:
+    submitted(service, "kind of program")
+    page.open(f"/compare?q={kinds}")
+    heads = "section[aria-label='Settings and metrics'] thead th"
+    page.until(lambda: "Batch size" in page.texts(heads))
+
+
+def test_another_job_is_added_in_place(page: Page, service: InProcess, group: str) -> None:
+    found = service.user.get("/v1/jobs", params={"q": f"{group} seed:1"}).json()["jobs"]
+    page.open(f"/compare?jobs={found[0]['id']}")
+    page.until(lambda: len(page.all(".chips li")) == 1)
+    page.press("Add a job")
+    page.find(".head .menu:popover-open button").click()
+    page.until(lambda: len(page.all(".chips li")) == 2)
+    assert page.address().startswith("/compare?jobs=")

@@ -13,13 +13,13 @@ from .conftest import Page
 pytestmark = pytest.mark.browser
 
 
-def submitted(service: InProcess) -> str:
-    body = {"name": "coder", "role": "user", "seconds": 600, "submit_code": True}
+def submitted(service: InProcess, name: str = "my program") -> str:
+    body = {"name": name, "role": "user", "seconds": 600, "submit_code": True}
     token = service.user.post("/v1/tokens", json=body).json()["token"]
     with service.client() as client:
         client.headers["authorization"] = f"Bearer {token}"
         assert pushed(client, package()).status_code in (204, 409)
-        job: httpx.Response = client.post("/v1/jobs", json=spec(package(), name="my program"))
+        job: httpx.Response = client.post("/v1/jobs", json=spec(package(), name=name))
     return str(job.json()["id"])
 
 

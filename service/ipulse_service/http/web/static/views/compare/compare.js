@@ -1,7 +1,7 @@
 // Jobs side by side: curves, settings that differ, groups, relations.
 import { html, nothing } from "../../vendor.js";
 import { api, zone } from "../../lib/api.js";
-import { isOver, label, metric } from "../../lib/format.js";
+import { isOver, isolated, label, metric, plain } from "../../lib/format.js";
 import { isNarrow, onNarrow } from "../../lib/narrow.js";
 import { fullId } from "../../lib/ids.js";
 import { names } from "../../lib/query.js";
@@ -25,6 +25,7 @@ const MOST_POINTS = 100_000; // of a chart
 const POINTS = 1000; // of a curve
 const FEW = 16; // jobs, of which each has a line also if there are groups
 const CHIPS = 24;
+const RECENT = 20; // jobs that may be added
 const MANY = 50; // jobs, of which two charts are drawn at first
 const USUAL = ["test_accuracy", "test_loss", "accuracy", "loss"];
 const FIELDS = ["name", "device"]; // that group jobs as settings do
@@ -41,6 +42,7 @@ class CompareView extends View {
     part: { state: true },
     rows: { state: true },
     known: { state: true },
+    recent: { state: true },
   };
 
   constructor() {
@@ -53,6 +55,8 @@ class CompareView extends View {
     this.rows = 0; // of the table, more than at first
     /** @type {string[]} the names of metrics */
     this.known = [];
+    /** @type {any[]} the newest jobs, which may be added */
+    this.recent = [];
     /** @type {any} the curves that were loaded last, and of what */
     this.loaded = null;
   }
@@ -147,7 +151,10 @@ class CompareView extends View {
     const text = JSON.stringify(comparison);
     if (this.data?.text === text && this.data.series === found.series) return this.data; // nothing is drawn again
     const drawn = found.series.jobs.filter(({ series }) => series.length).map(({ job }) => job);
-    if (!this.data?.comparison) this.loadNames();
+    if (!this.data?.comparison) {
+      this.loadNames();
+      if (this.q === null) this.loadRecent();
+    }
     return { comparison, text, ...found, colors: colorsFor(drawn) };
   }
 
@@ -156,6 +163,12 @@ class CompareView extends View {
     const query = this.q === null ? {} : { q: this.q };
     const found = await api.get("/v1/jobs:columns", { query, signal: this.signal }).catch(() => null);
     this.known = (found?.columns ?? []).filter((one) => one.kind === "metric").map((one) => one.name);
+  }
+
+  async loadRecent() {
+    const query = { page_size: RECENT };
+    const found = await api.get("/v1/jobs", { query, signal: this.signal }).catch(() => null);
+    this.recent = found?.jobs ?? [];
   }
 
   /** The names of all metrics of these jobs, and the curves of the chosen ones. Those of ended jobs stay. */
@@ -217,6 +230,11 @@ class CompareView extends View {
     for (const chart of /** @type {NodeListOf<any>} */ (this.querySelectorAll("ip-curve"))) chart.highlight(id);
   }
 
+  add(id) {
+    const ids = [...this.data.comparison.jobs.map((job) => job.id), id];
+    updateQuery({ jobs: ids.map((one) => one.slice(4)).join(",") });
+  }
+
   remove_(id) {
     const left = this.data.comparison.jobs.map((job) => job.id).filter((one) => one !== id);
     updateQuery({ jobs: left.map((one) => one.slice(4)).join(","), q: null });
@@ -241,7 +259,7 @@ class CompareView extends View {
       }
         ${isLess ? html` · ${this.shown.length.toLocaleString("en")} shown` : nothing}
         ${this.brushed ? html` · ${this.brushed.size} chosen by the axes` : nothing}</p>
-        ${this.profiled.length === 2 ? html`<div class="buttons"><a class="button" href="/profiles/diff?a=${this.profiled[1].id}&b=${this.profiled[0].id}">Compare profiles</a></div>` : nothing}</div>
+        <div class="buttons">${this.adding(comparison)}${this.profiled.length === 2 ? html`<a class="button" href="/profiles/diff?a=${this.profiled[1].id}&b=${this.profiled[0].id}">Compare profiles</a>` : nothing}</div></div>
       ${this.bar(comparison)}
       ${comparison.jobs.length > CHIPS ? nothing : this.chips(data)}
       ${curves(this, data)}
@@ -290,6 +308,17 @@ class CompareView extends View {
         isChecked: chosen.includes(one.name),
       })),
     ];
+  }
+
+  /** Adds one of the newest jobs to those that the address names. */
+  adding({ jobs }) {
+    const others = this.recent.filter(({ id }) => !jobs.some((job) => job.id === id));
+    if (!others.length) return nothing;
+    const items = others.map((job) => ({
+      words: `${isolated(job.name) || "unnamed"} ${job.id.slice(4, 8)}, ${plain(job.state)}`,
+      act: () => this.add(job.id),
+    }));
+    return menu(html`${icon("plus")}Add a job`, items, { name: "Add a job", key: this });
   }
 
   chips({ comparison, colors }) {

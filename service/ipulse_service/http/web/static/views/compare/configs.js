@@ -4,10 +4,11 @@ import { LitElement, html, nothing } from "../../vendor.js";
 import { isNarrow } from "../../lib/narrow.js";
 import { api } from "../../lib/api.js";
 
-/** A spec as lines `path: value`. @returns {Map<string, string>} */
+/** A spec as lines `path: value`, with paths as `--set` takes them. @returns {Map<string, string>} */
 export function flat(value, path = "", lines = new Map()) {
   if (value !== null && typeof value === "object" && Object.keys(value).length) {
-    for (const [name, item] of Object.entries(value)) flat(item, path ? `${path}.${name}` : name, lines);
+    for (const [name, item] of Object.entries(value))
+      flat(item, Array.isArray(value) ? `${path}[${name}]` : path ? `${path}.${name}` : name, lines);
   } else lines.set(path, JSON.stringify(value));
   return lines;
 }

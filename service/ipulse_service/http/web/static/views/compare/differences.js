@@ -24,7 +24,10 @@ function best(jobs, column) {
 
 const kept = new WeakMap(); // by the comparison
 
-/** The columns of the table: the results, then what differs, first what most jobs have. */
+/**
+ * The columns of the table: the results, then what differs, first what most jobs have. `isOfAll`: all jobs have the
+ * setting, but for those of a kind without results: a program among trainings has neither.
+ */
 export function columnsOf(comparison) {
   if (!kept.has(comparison)) kept.set(comparison, columnsIn(comparison));
   return kept.get(comparison);
@@ -33,6 +36,11 @@ export function columnsOf(comparison) {
 function columnsIn({ jobs, settings, metrics, smaller_is_better: falling }) {
   const count = ({ name }) => jobs.filter((job) => isThere(job.settings[name])).length;
   const counts = new Map(settings.map((one) => [one.name, count(one)]));
+  const ended = jobs.filter((job) => metrics.some((name) => isThere(job.metrics[name]?.value)));
+  const kinds = new Set(ended.map((job) => job.settings.kind));
+  const judged = ended.length ? jobs.filter((job) => kinds.has(job.settings.kind)) : jobs;
+  const isOfAll = ({ name }) =>
+    judged.every((job) => isThere(job.settings[name])) && new Set(judged.map((job) => job.settings[name])).size > 1;
   // A setting with one value differs only because some jobs do not have it.
   const weight = ({ name, distinct }) => (distinct > 1 ? jobs.length : 0) + counts.get(name);
   return [
@@ -52,7 +60,7 @@ function columnsIn({ jobs, settings, metrics, smaller_is_better: falling }) {
         value: (job) => job.settings[one.name],
         isMetric: false,
         isSmallGood: false,
-        isOfAll: counts.get(one.name) === jobs.length,
+        isOfAll: isOfAll(one),
       })),
   ];
 }

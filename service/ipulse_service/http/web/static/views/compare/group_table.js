@@ -2,7 +2,7 @@
 import { LitElement, html, nothing, svg } from "../../vendor.js";
 import { label, metric, number } from "../../lib/format.js";
 import { isNarrow } from "../../lib/narrow.js";
-import { telling, words } from "./groups.js";
+import { folded, titled, words } from "./groups.js";
 import { isThere } from "./differences.js";
 
 const WIDTH = 150;
@@ -83,9 +83,10 @@ class GroupTable extends LitElement {
     if (!values.length) return nothing;
     const [low, high] = [Math.min(...values), Math.max(...values)];
     const short = new Map(comparison.settings.map((one) => [one.name, one.label]));
+    const { titles, keys, isLong } = titled(comparison);
+    const called = new Map(comparison.groups.map((group, index) => [group, titles[index]]));
     const groups = this.sorted(name);
     const rows = this.isWhole ? groups.length : isNarrow() ? CARDS : ROWS;
-    const keys = telling(comparison);
     const common = keys.filter((key) => groups.every((group) => isThere(group.values[key])));
     const others = keys.filter((key) => !common.includes(key));
     const title = (one) => label(short.get(one) ?? one);
@@ -101,15 +102,15 @@ class GroupTable extends LitElement {
           : nothing
       }</div>
     <div class="grid-box" tabindex="0" role="region" aria-label="Mean and spread"><table class="grid groups"><caption>Mean and spread of groups of jobs</caption>
-      <thead><tr>${common.map((one) => html`<th scope="col" title=${one}>${title(one)}</th>`)}${others.length ? html`<th scope="col">Other settings</th>` : nothing}<th scope="col" class="number">Jobs</th>${FIGURES.map((one) => this.head(one))}<th scope="col">Values</th></tr></thead>
+      <thead><tr>${isLong ? html`<th scope="col">Group</th>` : common.map((one) => html`<th scope="col" title=${one}>${title(one)}</th>`)}${!isLong && others.length ? html`<th scope="col">Other settings</th>` : nothing}<th scope="col" class="number">Jobs</th>${FIGURES.map((one) => this.head(one))}<th scope="col">Values</th>${isLong ? html`<th scope="col">Settings</th>` : nothing}</tr></thead>
       <tbody>${groups.slice(0, rows).map((group) => {
         const one = group.metrics[name];
-        return html`<tr>${common.map((key) => html`<td data-label=${title(key)}>${metric(key, group.values[key])}</td>`)}
-          ${others.length ? html`<td data-label="Other settings">${words(group, comparison, others) || "—"}</td>` : nothing}
+        return html`<tr>${isLong ? html`<th scope="row" title=${called.get(group)}><span class="title">${called.get(group)}</span></th>` : common.map((key) => html`<td data-label=${title(key)}>${metric(key, group.values[key])}</td>`)}
+          ${!isLong && others.length ? html`<td data-label="Other settings">${words(group, comparison, others) || "—"}</td>` : nothing}
           <td class="number" data-label="Jobs">${one.n < one.of ? `${one.n} of ${one.of}` : one.n}</td><td class="number ${one.is_best ? "best" : ""}" data-label="Mean"><strong>${metric(name, one.mean)}</strong></td>
           <td class="number" data-label="Std. dev.">${metric(name, one.sd)}</td><td class="number" data-label="95 % interval">${one.interval === null ? "—" : html`± ${metric(name, one.interval)}`}</td>
           <td class="number" data-label="p">${one.is_best ? "best" : probability(one.p_holm)}</td>
-          <td class="number" data-label="Lowest">${metric(name, one.min)}</td><td class="number" data-label="Highest">${metric(name, one.max)}</td><td data-label="Values">${dots(name, jobs, group, low, high)}</td></tr>`;
+          <td class="number" data-label="Lowest">${metric(name, one.min)}</td><td class="number" data-label="Highest">${metric(name, one.max)}</td><td data-label="Values">${dots(name, jobs, group, low, high)}</td>${isLong ? html`<td>${folded(group, comparison, keys)}</td>` : nothing}</tr>`;
       })}</tbody></table></div>
     ${
       groups.length > rows

@@ -2,8 +2,10 @@
 // faint.
 import { lineAt } from "../../charts/palette.js";
 import { stops } from "../../charts/points.js";
-import { label, metric } from "../../lib/format.js";
+import { isolated, label, metric } from "../../lib/format.js";
+import { html } from "../../vendor.js";
 
+const FEW_SETTINGS = 3; // that stand beside the results in a table, and in a legend
 const MOST_BANDS = 8; // groups with bands and with the curves of their jobs; more hide each other
 const MOST_PLACES = 1000; // of a mean
 
@@ -48,6 +50,34 @@ export function words(group, { settings }, names) {
   return parts.join(", ");
 }
 
+/**
+ * What groups are called, and the settings that tell them apart: if these are many, the groups have the names of their
+ * jobs, with the settings that tell groups of one name apart.
+ * @returns {{titles: string[], keys: string[], isLong: boolean}}
+ */
+export function titled(comparison, keys = telling(comparison)) {
+  const { groups, jobs } = comparison;
+  const isLong = keys.length > FEW_SETTINGS;
+  if (!isLong) return { titles: groups.map((group) => words(group, comparison, keys) || "all jobs"), keys, isLong };
+  const called = new Map(jobs.map(({ id, name }) => [id, isolated(name) || "unnamed"]));
+  const names = groups.map((group) => {
+    const [first, ...others] = new Set(group.jobs.map((id) => called.get(id)));
+    return others.length ? `${first}, …` : first;
+  });
+  const alike = new Map();
+  for (const [index, name] of names.entries()) alike.set(name, [...(alike.get(name) ?? []), groups[index]]);
+  const apart = new Map([...alike].map(([name, some]) => [name, telling({ groups: some, group_by: keys })]));
+  const titles = groups.map((group, index) => {
+    const settings = alike.get(names[index]).length > 1 ? words(group, comparison, apart.get(names[index])) : "";
+    return settings ? `${names[index]}, ${settings}` : names[index];
+  });
+  return { titles, keys, isLong };
+}
+
+/** The settings of a group, folded: they are many. @param {string[]} keys */
+export const folded = (group, comparison, keys) =>
+  html`<details class="settings"><summary>Settings</summary>${words(group, comparison, keys)}</details>`;
+
 /** The value of a curve at x: between its points on a straight line, null before the first and after the last. */
 function valueAt({ x, y }, at, from) {
   let place = from;
@@ -89,7 +119,7 @@ function spreadOf(curves, kind) {
  * @param {import("../../charts/curve.js").Curve[]} series @param {any} comparison @param {"sd" | "range"} kind
  */
 export function grouped(series, comparison, kind) {
-  const names = telling(comparison);
+  const { titles } = titled(comparison);
   const of = new Map(series.map((one) => [one.id, one]));
   return comparison.groups.flatMap((group, index) => {
     const members = group.jobs.flatMap((id) => of.get(id) ?? []);
@@ -101,7 +131,7 @@ export function grouped(series, comparison, kind) {
       kind,
     );
     const count = members.length > 1 ? ` (${members.length})` : "";
-    const text = `${words(group, comparison, names) || "all jobs"}${count}`;
+    const text = `${titles[index]}${count}`;
     if (comparison.groups.length > MOST_BANDS) return [{ id, label: text, ...line, x: spread.x, y: spread.y }];
     return [
       ...members.map((one) => ({ ...one, color: line.color, dash: undefined, faint: true, owner: id })),

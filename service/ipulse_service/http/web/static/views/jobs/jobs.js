@@ -28,13 +28,19 @@ const groupWords = (group) => ({ "": "none", seed: "all but the seed" })[group] 
 
 class JobsView extends View {
   static poll = 2000;
-  static properties = { ...View.properties, cursor: { state: true }, isHeld: { state: true } };
+  static properties = {
+    ...View.properties,
+    cursor: { state: true },
+    isHeld: { state: true },
+    groupRows: { state: true },
+  };
 
   constructor() {
     super();
     this.selection = new Selection(() => this.requestUpdate());
     this.sparks = new Sparks(() => this.requestUpdate());
     this.cursor = -1; // the row of the keyboard
+    this.groupRows = 0; // that were asked for
     this.isHeld = false; // while the pointer is over the rows, they stay where they are
     this.onShortcut = (event) => this.shortcut(event);
     this.onChange = () => this.reload();
