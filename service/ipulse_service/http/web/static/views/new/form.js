@@ -8,13 +8,12 @@ export const NOTATION = { lineWidth: 160, flowCollectionPadding: false };
 
 /**
  * @typedef {{path: (string | number)[], words: string, kind: "text" | "number" | "choice" | "layers", hint?:
- * string, step?: string}} Field
+ * string, step?: string, isWide?: boolean}} Field `isWide`: its values are long
  */
 
 /** @type {Field[]} */
 const FIELDS = [
-  { path: ["name"], words: "Name", kind: "text" },
-  { path: ["seed"], words: "Seed", kind: "number", step: "1" },
+  { path: ["name"], words: "Name", kind: "text", isWide: true },
   { path: ["data", "kind"], words: "Data", kind: "choice" },
   { path: ["data", "dataset"], words: "Uploaded data set", kind: "text", hint: "mine@1" },
   { path: ["data", "steps"], words: "Time steps", kind: "number", step: "1" },
@@ -24,8 +23,9 @@ const FIELDS = [
   { path: ["training", "batch_size"], words: "Batch size", kind: "number", step: "1" },
   { path: ["training", "optimizer", "kind"], words: "Optimizer", kind: "choice" },
   { path: ["training", "optimizer", "learning_rate"], words: "Learning rate", kind: "number", step: "any" },
-  { path: ["training", "loss"], words: "Loss", kind: "choice" },
   { path: ["device", "kind"], words: "Device", kind: "choice" },
+  { path: ["seed"], words: "Seed", kind: "number", step: "1" },
+  { path: ["training", "loss"], words: "Loss", kind: "choice", isWide: true },
 ];
 
 /** The JSON pointers of the usual fields. @type {Set<string>} */
@@ -43,7 +43,7 @@ export function form(YAML, text, schema, write) {
   return html`<fieldset class="usual" ?disabled=${isBroken}>
     <legend class="visually-hidden">Usual fields</legend>
     ${isBroken ? html`<p class="soft small">The text is not YAML yet.</p>` : nothing}
-    ${FIELDS.filter((field) => isUseful(field, value, schema)).map((field) => html`<label class="field"><span>${field.words}</span>${control(field, value, schema, change)}</label>`)}
+    ${FIELDS.filter((field) => isUseful(field, value, schema)).map((field) => html`<label class="field ${field.isWide ? "wide" : ""}"><span>${field.words}</span>${control(field, value, schema, change)}</label>`)}
   </fieldset>`;
 }
 
