@@ -73,7 +73,7 @@ def layer(
     fields = {name: models[part].model_fields[field] for name, (part, field) in places.items()}
     if "neurons" in fields:
         fields["neurons"] = LayerSpec.model_fields["neurons"]  # required, without convolutions
-    if neurons != "leaky" and connection == "dense":
+    if neurons != "leaky":
         fields["recurrent"] = _RECURRENT
     fields["skips"] = _SKIPS
     usual = "leaky" if is_readout else "lif"

@@ -157,6 +157,7 @@ def Conv2D(
     threshold: float | Sequence[float] | Array = 1.0,
     second_threshold: float | Sequence[float] | Array | None = None,
     adaptation: Mapping[str, Any] | None = None,
+    recurrent: bool = False,
     skips: Sequence[str] = ...,
 ) -> SpecPart:
     """A hidden layer. Leaky integrate-and-fire neurons. A constant is one number, or a list with
@@ -203,6 +204,8 @@ def Conv2D(
             null: through all.
         adaptation: Adaptive thresholds (ALIF neurons): threshold and second_threshold rise with
             each spike of the neuron; null: they are constant.
+        recurrent: Whether the layer also receives its own spikes of the previous step, through
+            trained weights.
         skips: Names of earlier hidden layers; their spikes are added to those of the layer
             before; a layer without a name is `layers[0]` and so on.
     """
@@ -230,6 +233,7 @@ def Conv1D(
     threshold: float | Sequence[float] | Array = 1.0,
     second_threshold: float | Sequence[float] | Array | None = None,
     adaptation: Mapping[str, Any] | None = None,
+    recurrent: bool = False,
     skips: Sequence[str] = ...,
 ) -> SpecPart:
     """A hidden layer. Leaky integrate-and-fire neurons. A constant is one number, or a list with
@@ -275,6 +279,8 @@ def Conv1D(
             null: through all.
         adaptation: Adaptive thresholds (ALIF neurons): threshold and second_threshold rise with
             each spike of the neuron; null: they are constant.
+        recurrent: Whether the layer also receives its own spikes of the previous step, through
+            trained weights.
         skips: Names of earlier hidden layers; their spikes are added to those of the layer
             before; a layer without a name is `layers[0]` and so on.
     """

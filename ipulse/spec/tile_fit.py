@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 from functools import lru_cache
+from math import prod
 from typing import Any, Literal
 
 from ipulse_core.errors import InvalidInput, Problem
 from ipulse_core.prediction.network_on_tiles import network_on_tiles
-from ipulse_core.spec.conv_layers import conv_geometries
+from ipulse_core.spec.conv_layers import conv_geometries, hidden_sizes
 from ipulse_core.spec.conv_memory import TileConvolution, predict_convolution, predict_pool
 from ipulse_core.spec.equations_memory import TileEquations, predict_equations
 from ipulse_core.spec.kind_fields import field_of
@@ -106,7 +107,19 @@ def _programs(spec: ExperimentSpec, network: TileNetwork) -> list[MemoryPredicti
         if stretch.is_equations:
             slots = network.layers[first].neurons
             states, parameters = len(described.neuron.states), len(described.neuron.parameters)
-            sizes = (slots, states, max(1, parameters), is_recurrent(described))
+            sizes = (slots, states, max(1, parameters), _own_weights(spec, first))
+            found.append(predict_equations(TileEquations(*sizes, *run)))
+        elif stretch.is_conv and is_recurrent(described):
+            synapse, adapts = (
+                int(field_of(described, name) is not None)
+                for name in ("synapse_decay", "adaptation")
+            )
+            sizes = (
+                geometries[first].neurons,
+                1 + synapse + adapts,
+                3 + synapse + 2 * adapts,
+                _own_weights(spec, first),
+            )
             found.append(predict_equations(TileEquations(*sizes, *run)))
         if stretch.is_conv:
             geometry = geometries[first]
@@ -131,6 +144,16 @@ def _programs(spec: ExperimentSpec, network: TileNetwork) -> list[MemoryPredicti
         found.append(_predict(part))
         sent += [layer.slots for layer in layers]
     return found
+
+
+def _own_weights(spec: ExperimentSpec, index: int) -> int:
+    """Return the numbers of the recurrent weights of a hidden layer; 0 without these."""
+    if not is_recurrent(spec.network.layers[index]):
+        return 0
+    geometries = conv_geometries(spec)
+    if index < len(geometries):
+        return prod(geometries[index].recurrent.weights)
+    return hidden_sizes(spec)[index] ** 2
 
 
 def check_fit(spec: ExperimentSpec) -> None:

@@ -71,7 +71,9 @@ _CONNECTIONS = {
     ),
     RECURRENT: (
         "RecurrentConnection",
-        "The layer also receives its own spikes of the previous step, through trained weights.",
+        "The layer also receives its own spikes of the previous step, through trained weights; a "
+        "convolution through a kernel of its kernel_size from all filters to all, without strides "
+        "and with padding same.",
     ),
     SKIP: (
         "SkipConnection",

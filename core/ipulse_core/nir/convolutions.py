@@ -52,6 +52,14 @@ class _Entry:
     delay_s: float
 
 
+@dataclass(frozen=True)
+class _Recurrence:
+    """The weights of a convolution's own spikes."""
+
+    kernel: np.ndarray  # float64 [height, width, filters, filters], as in a spec
+    bias: np.ndarray  # float64 [filters], in every step
+
+
 def leading_convolutions(
     chain: Sequence[Unit], shape: Shape, discretization: Discretization
 ) -> Convolutions:
@@ -118,8 +126,13 @@ def _layer(
     geometry, padding = _geometry(node, weight, shape, is_flat)
     if geometry is None or geometry.size == (1, 1) or bias.shape != (geometry.filters,):
         return None  # with one site it is a matrix
+    loops = [path for path in unit.loops if any(n.type in _CONVOLUTIONS for n in path.through)]
+    own = _recurrent(loops, unit, geometry, is_flat) if loops else None
+    if loops and own is None:
+        return None
     neurons = constants_of(unit, geometry.neurons, discretization)
-    reset = _reset(unit, neurons, discretization)
+    others = [path for path in unit.loops if path not in loops]
+    reset = _reset(replace(unit, loops=others), neurons, discretization)
     neurons = without_decay(neurons)
     if reset is None or not _is_alike(neurons):
         return None
@@ -132,6 +145,12 @@ def _layer(
     name = f"layer_{len(before) + 1}"
     kernel = (weight[:, :, np.newaxis] if is_flat else weight).transpose(2, 3, 1, 0)
     weights = {name: float32(unit, kernel * factor)}
+    notes: List[str] = []
+    if own is not None:
+        weights[f"{name}_recurrent"] = float32(unit, own.kernel * factor)
+        if own.bias.any():
+            bias = bias + own.bias
+            notes.append(f"{unit.name}: the bias of its loop is a part of {name}_bias")
     if bias.any():
         weights[f"{name}_bias"] = float32(unit, bias.astype(np.float64) * factor)
     fields: Dict[str, Any] = {
@@ -147,9 +166,47 @@ def _layer(
         "gain": gain,
         "bias": bool(bias.any()),
     }
+    if own is not None:
+        fields["recurrent"] = True
     out: Shape = (geometry.filters, *geometry.size)
     delay = int(steps_of(unit, np.array([entry.delay_s]), discretization.solver.step_s)[0])
-    return ImportedLayer(fields, (out[0], out[2]) if is_flat else out, reset, delay, weights)
+    return ImportedLayer(fields, (out[0], out[2]) if is_flat else out, reset, delay, weights, notes)
+
+
+def _recurrent(
+    loops: Sequence[NodePath], unit: Unit, geometry: ConvGeometry, is_flat: bool
+) -> Optional[_Recurrence]:
+    """Return the kernel of a layer's own spikes; None if a spec has no such one."""
+    nodes = [node for node in loops[0].through if node.type != "Identity"]
+    if len(loops) != 1 or len(nodes) != 1 or loops[0].target != unit.nodes[0].name:
+        return None
+    [node] = nodes
+    weight, bias = numbers(node, "weight").astype(np.float64), numbers(node, "bias")
+    filters = geometry.filters
+    if weight.ndim != (3 if is_flat else 4) or whole_number(node, "groups") != 1:
+        return None
+    weight = weight[:, :, np.newaxis] if is_flat else weight
+    if weight.shape[:2] != (filters, filters) or bias.shape != (filters,):
+        return None
+    kernel = (weight.shape[2], weight.shape[3])
+    strides, dilation = pair(node, "stride", is_flat), pair(node, "dilation", is_flat)
+    padding = conv_padding(node, kernel, strides, dilation, is_flat)
+    spans = [d * (k - 1) for d, k in zip(dilation, kernel)]
+    if strides != (1, 1) or any(2 * p != span for p, span in zip(padding, spans)):
+        return None  # other neurons than those that sent
+    own = geometry.recurrent
+    found = np.zeros(own.weights)
+    for tap in np.ndindex(*kernel):
+        places = [
+            number * step - zeros + before
+            for number, step, zeros, before in zip(tap, dilation, padding, own.padding)
+        ]
+        taps = weight[:, :, tap[0], tap[1]]
+        if all(0 <= place < side for place, side in zip(places, own.kernel)):
+            found[places[0], places[1]] = taps.T
+        elif taps.any():
+            return None
+    return _Recurrence(found, bias.astype(np.float64))
 
 
 def _geometry(

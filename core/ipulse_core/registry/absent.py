@@ -98,12 +98,6 @@ _ROWS: Tuple[Tuple[Tuple[str, ...], Tuple[str, ...], str, str], ...] = (
         "a custom op has no connections that IPUlse knows",
     ),
     (
-        ("recurrent",),
-        (*_CONVS, *_CONV_EQUATIONS),
-        NOT_WRITTEN,
-        "convolutions do not receive their own spikes",
-    ),
-    (
         ("several_ipus", "half_weights", "half_states", "device_training"),
         ("cpu",),
         MATHEMATICS,

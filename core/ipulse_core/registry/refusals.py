@@ -124,6 +124,7 @@ def _of_layers() -> Iterator[Refusal]:
         ("per_neuron", "the filters of a convolution have the same constants on {device}"),
         ("synapse", "the neurons of a convolution have no synapses on {device}"),
         ("adaptation", "thresholds of a convolution do not adapt on {device}"),
+        ("recurrent", "the neurons of a convolution do not receive their own spikes on {device}"),
         ("capacity", "a convolution has one slot per neuron on {device}"),
         ("growing_capacity", "a convolution has one slot per neuron on {device}"),
         ("cyclic", "a convolution has one slot per neuron on {device}"),
@@ -156,6 +157,16 @@ def _of_layers() -> Iterator[Refusal]:
         ("quantisation", "weights are not quantised on {device}"),
     ):
         yield Refusal(name, reason, _CPU_OR_EMULATOR, on=IPU)
+    for part, what in (("equations", "equations"), ("convolution", "a convolution")):
+        for name in ("capacity", "growing_capacity"):
+            yield Refusal(
+                name,
+                f"on {{device}} a recurrent layer with {what} sends all its spikes",
+                "remove one of the two, or use device kind cpu",
+                on=EMULATOR,
+                combined_with=("recurrent", part),
+                same_layer=True,
+            )
     yield Refusal(
         "top",
         "thresholds cannot adapt with top on {device}",

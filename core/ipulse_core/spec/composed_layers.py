@@ -11,7 +11,12 @@ from ipulse_core.neurons.constants import ROWS
 from ipulse_core.spec.conv_layers import conv_layers, is_conv
 from ipulse_core.spec.kind_fields import field_of
 from ipulse_core.spec.layer_values import reads_membrane
-from ipulse_core.spec.part_layers import has_equations, has_own_neurons, part_layers
+from ipulse_core.spec.part_layers import (
+    has_equations,
+    has_own_neurons,
+    is_recurrent,
+    part_layers,
+)
 from ipulse_core.spec.start_weights import constant_of, trained_constants
 
 NOT_IN_NIR = (
@@ -25,10 +30,15 @@ def has_composed_neurons(network: Any, layer: Any) -> bool:
     """Returns whether a layer is a convolution with constants that its own kernel has not.
 
     These are constants that are trained or differ by filter, synapses and adaptive thresholds, and
-    besides a capacity and delays of its connections.
+    besides a capacity, delays of its connections and recurrent connections.
     """
     if not is_conv(layer) or has_own_neurons(layer):
         return False
+    return is_recurrent(layer) or _has_more(network, layer)
+
+
+def _has_more(network: Any, layer: Any) -> bool:
+    """Returns whether a convolution of LIF neurons has more of these than recurrence."""
     if field_of(layer, "capacity") is not None or field_of(layer, "delays") is not None:
         return True
     return bool(trained_constants(network, layer)) or has_constants_of_filters(layer)
@@ -53,6 +63,12 @@ def is_composed(network: Any) -> bool:
     convolutions = conv_layers(network)
     if any(has_composed_neurons(network, layer) for layer in convolutions):
         return True
+    return _adds_or_drops_spikes(network)
+
+
+def _adds_or_drops_spikes(network: Any) -> bool:
+    """Returns whether spikes of convolutions are added or ignored."""
+    convolutions = conv_layers(network)
     behind = [*network.layers[len(convolutions) :], network.readout]
     added = [number for layer in behind for number in field_of(layer, "residual")]
     return any(number <= len(convolutions) for number in added if convolutions) or any(
@@ -90,3 +106,17 @@ def runs_composed(spec: Any) -> bool:
     """Returns whether the layers of a spec's network run one part after the other."""
     indices = range(len(spec.network.layers))
     return is_composed(spec.network) or any(is_composed_convolution(spec, at) for at in indices)
+
+
+def is_in_nir(spec: Any) -> bool:
+    """Returns whether convolutions of a spec, if there are any, are exported to NIR."""
+    network = spec.network
+    convolutions = conv_layers(network)
+    if not convolutions:
+        return True
+    if spec.training.truncate_steps is not None or part_layers(network):
+        return False
+    return not _adds_or_drops_spikes(network) and not any(
+        reads_membrane(spec, at) or _has_more(network, layer)
+        for at, layer in enumerate(convolutions)
+    )

@@ -86,6 +86,12 @@ class ConvGeometry:
         """The shape of the kernel array, as in Keras."""
         return (*self.kernel, self.entering.channels // self.groups, self.filters)
 
+    @property
+    def recurrent(self) -> ConvGeometry:
+        """The convolution of the neurons' own spikes: the same kernel size, as many outputs."""
+        planes = Planes(*self.size, self.filters)
+        return conv_geometry(planes, self.filters, self.kernel, padding="same")
+
 
 def conv_geometry(
     entering: Planes,

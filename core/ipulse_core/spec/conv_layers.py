@@ -58,6 +58,13 @@ def conv_geometries(spec: Any) -> List[ConvGeometry]:
     return found
 
 
+def kernel_geometries(spec: Any) -> List[ConvGeometry]:
+    """Returns the sizes of each kernel: those of the convolutions, then the recurrent ones."""
+    found = conv_geometries(spec)
+    layers = zip(conv_layers(spec.network), found)
+    return found + [each.recurrent for layer, each in layers if field_of(layer, "recurrent")]
+
+
 def geometry_of(layer: Any, entering: Planes) -> ConvGeometry:
     """Returns the sizes of one convolution. Raises what `conv_geometry` raises."""
     is_flat = layer.kind == "conv1d"

@@ -23,7 +23,7 @@ class TileEquations(NamedTuple):
     neurons: int
     states: int
     parameters: int
-    recurrent: bool
+    own_weights: int  # numbers of the recurrent weights; 0: it is not recurrent
     steps: int
     batch: int
     tiles: int
@@ -31,14 +31,14 @@ class TileEquations(NamedTuple):
 
 def predict_equations(layer: TileEquations) -> MemoryPrediction:
     """Return the prediction for a layer."""
-    most = 1 if layer.recurrent else layer.neurons  # parts of a sample
+    most = 1 if layer.own_weights else layer.neurons  # parts of a sample
     parts = max(1, min(most, layer.tiles // layer.batch))
     neurons = divide_up(layer.neurons, parts) * divide_up(layer.batch * parts, layer.tiles)
-    by_step = _RECURRENT_BY_STEP if layer.recurrent else _BY_STEP
+    by_step = _RECURRENT_BY_STEP if layer.own_weights else _BY_STEP
     # States and their gradients, parameters and their gradients, and what states carry back.
     each = by_step * layer.steps + 2 * (layer.steps + 1) * layer.states
     each += 2 * layer.parameters + layer.states
-    words = each * neurons + (layer.neurons**2 if layer.recurrent else 0)
+    words = each * neurons + layer.own_weights
     # The values of `spike` and the states of all steps are stored, however they are spread.
     kept = layer.steps + (layer.steps + 1) * layer.states
     least = _WORD * kept * layer.neurons * layer.batch // layer.tiles

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Any, Iterable, Iterator, List, Mapping, Optional, Tuple
 
-from ipulse_core.spec.composed_layers import runs_composed
-from ipulse_core.spec.conv_layers import conv_layers, is_conv
+from ipulse_core.spec.composed_layers import is_in_nir
+from ipulse_core.spec.conv_layers import is_conv
 from ipulse_core.spec.derived_values import input_delays
 from ipulse_core.spec.kind_fields import field_of
 from ipulse_core.spec.part_layers import part_layers
@@ -77,7 +77,7 @@ def losses(
 def nir_targets(spec: Any) -> List[str]:
     """Lists the targets that can run a spec's network, apart from what its training decides."""
     network = spec.network
-    if part_layers(network) or (conv_layers(network) and runs_composed(spec)):
+    if part_layers(network) or not is_in_nir(spec):
         return []
     return [target for target in SIMULATORS if not losses(network, target)]
 
@@ -133,12 +133,13 @@ def _losses(network: Any, target: str, trained: Mapping[str, Any]) -> Iterator[T
             yield f"{pointer}/adaptation", f"the adaptive thresholds of {place}: {NO_ADAPTATION}"
         if field_of(layer, "residual") and target != "generic":
             yield f"{pointer}/residual", f"the residual addition of {place}: {name} runs chains"
-        if field_of(layer, "recurrent") and target not in _RECURRENT:
-            runs = (
-                "runs recurrent layers of NIR differently"
-                if target == "snntorch"
-                else "runs no loops"
-            )
+        is_looped = target in _RECURRENT and (target == "generic" or not is_conv(layer))
+        if field_of(layer, "recurrent") and not is_looped:
+            runs = "runs no loops"
+            if target == "snntorch":
+                runs = "runs recurrent layers of NIR differently"
+            elif target in _RECURRENT:
+                runs = "was not seen to run loops of convolutions"
             yield f"{pointer}/recurrent", f"the recurrence of {place}: {name} {runs}"
 
 

@@ -81,6 +81,8 @@ def start_shapes(spec: Any, of_ops: Mapping[int, Mapping[str, Shape]] = {}) -> D
     geometries = conv_geometries(spec)
     for name, layer, geometry in zip(layer_names(network), conv_layers(network), geometries):
         shapes[name] = geometry.weights
+        if field_of(layer, "recurrent"):
+            shapes[f"{name}_recurrent"] = geometry.recurrent.weights
         if layer.bias:
             shapes[f"{name}_bias"] = (geometry.filters,)
         delays = field_of(layer, "delays")

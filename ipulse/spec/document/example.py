@@ -18,6 +18,7 @@ ExampleName = Literal[
     "few_samples",
     "randman",
     "recurrent",
+    "recurrent_convolution",
     "spike_count",
     "yin_yang",
 ]

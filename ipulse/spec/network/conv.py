@@ -51,6 +51,16 @@ _PADDING = (
 )
 
 
+_Recurrent = Annotated[
+    bool,
+    Field(
+        description="Whether the layer also receives its own spikes of the previous step, through "
+        "a trained kernel of kernel_size from all filters to all, without strides and with padding "
+        "same."
+    ),
+]
+
+
 class _Pool2D(StrictModel):
     pool_size: Sides = Field(
         default=2,
@@ -107,6 +117,7 @@ class _ConvLayer(NamedLayer):
     decay: PerNeuron[MembraneDecay] = constant_field("decay")
     gain: Gain = constant_field("gain")
     bias: bool = Field(default=False, description="Whether each filter learns a constant current.")
+    recurrent: _Recurrent = added_field(False)
     synapse_decay: PerNeuron[SynapseDecay] | None = constant_field(
         "synapse_decay", exclude_if=is_none
     )

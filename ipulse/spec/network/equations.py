@@ -29,7 +29,6 @@ from .layers import (
     added_field,
     is_none,
     policy_without_capacity,
-    recurrent_with_capacity,
     too_many_slots,
 )
 from .quantisation import Quantisation
@@ -153,7 +152,6 @@ class EquationsLayerSpec(NamedLayer):
         yield from wrong_lengths(values, self.neurons, "neurons")
         yield from too_many_slots(self, self.neurons)
         yield from policy_without_capacity(self)
-        yield from recurrent_with_capacity(self, "equations")
 
 
 def wrong_lengths(values: Iterable[object], number: int, what: str) -> Iterator[Problem]:

@@ -286,10 +286,3 @@ def policy_without_capacity(layer: Any) -> Iterator[Problem]:
     if layer.capacity is None and layer.policy != "index":
         detail = "has no effect without a capacity: set a capacity or remove it"
         yield Problem("/policy", "inconsistent", detail)
-
-
-def recurrent_with_capacity(layer: Any, neurons: str) -> Iterator[Problem]:
-    """Yields a capacity of a recurrent layer of such neurons."""
-    if layer.recurrent and layer.capacity is not None:
-        detail = f"a recurrent layer of {neurons} sends all its spikes: remove one of the two"
-        yield Problem("/capacity", "unsupported", detail)

@@ -23,7 +23,6 @@ from .layers import (
     added_field,
     is_none,
     policy_without_capacity,
-    recurrent_with_capacity,
     too_many_slots,
 )
 from .quantisation import Quantisation
@@ -100,9 +99,11 @@ class PackageLayerSpec(NamedLayer):
     delays: DelaysSpec | None = Field(default=None, exclude_if=is_none, description=DELAYS)
 
     def problems(self) -> Iterator[Problem]:
-        """Yields lists that have not one number per neuron."""
+        """Yields lists that have not one number per neuron, and slots that do not fit."""
         values = (parameter.value for parameter in self.neuron.parameters)
         yield from wrong_lengths(values, self.neurons, "neurons")
         yield from too_many_slots(self, self.neurons)
         yield from policy_without_capacity(self)
-        yield from recurrent_with_capacity(self, "packages of neurons")
+        if self.recurrent and self.capacity is not None:
+            detail = "a recurrent layer with a package sends all its spikes: remove one of the two"
+            yield Problem("/capacity", "unsupported", detail)

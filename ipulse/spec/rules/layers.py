@@ -15,7 +15,7 @@ from ipulse_core.ipu import MOST_POOLED, MOST_SENDERS
 from ipulse_core.spec.composed_layers import (
     NOT_IN_NIR,
     is_composed_convolution,
-    runs_composed,
+    is_in_nir,
     stored_states,
 )
 from ipulse_core.spec.conv_geometry import EmptyOutput
@@ -120,11 +120,12 @@ def composed_problems(spec: ExperimentSpec) -> Iterator[Problem]:
     ):
         detail = (
             "convolutions with trained constants, constants by filter, synapses, adaptive "
-            "thresholds, capacities, membranes that are read or truncated gradients have tables of "
-            f"at most {MOST_TABLE_VALUES} values; got {len(values):,}: use fewer values"
+            "thresholds, capacities, recurrence, membranes that are read or truncated gradients "
+            f"have tables of at most {MOST_TABLE_VALUES} values; got {len(values):,}: use fewer "
+            "values"
         )
         yield Problem("/network/surrogate/values", "unsupported", detail)
-    if layers and not part_layers(spec.network) and runs_composed(spec):
+    if not part_layers(spec.network) and not is_in_nir(spec):
         for index, _ in enumerate(spec.export.nir):
             detail = f"{NOT_IN_NIR} are not exported to NIR: remove it"
             yield Problem(f"/export/nir/{index}", "unsupported", detail)
@@ -139,8 +140,8 @@ def composed_problems(spec: ExperimentSpec) -> Iterator[Problem]:
         elif rises and is_composed_convolution(spec, index):
             detail = (
                 "it cannot rise in a convolution with trained constants, constants by filter, "
-                "synapses, adaptive thresholds, a capacity, membranes that are read or truncated "
-                "gradients: remove it or the ramp"
+                "synapses, adaptive thresholds, a capacity, recurrence, membranes that are read or "
+                "truncated gradients: remove it or the ramp"
             )
             yield Problem(pointer, "unsupported", detail)
 

@@ -63,9 +63,16 @@ def planes_of(entering: Planes, ids: np.ndarray, counts: np.ndarray) -> np.ndarr
 
 
 def forward(
-    layer: ConvLIF, kernel: np.ndarray, bias: Optional[np.ndarray], entering: np.ndarray
+    layer: ConvLIF,
+    kernel: np.ndarray,
+    bias: Optional[np.ndarray],
+    entering: np.ndarray,
+    recurrent: Optional[np.ndarray] = None,
 ) -> ConvRun:
-    """Run a layer from rest on counts of spikes, as `planes_of` returns them."""
+    """Run a layer from rest on counts of spikes, as `planes_of` returns them.
+
+    recurrent: the kernel of its own spikes, with the sizes of geometry.recurrent; None: none.
+    """
     current = convolved(layer.geometry, kernel * layer.input_scale, later(entering, layer.delay))
     if bias is not None:
         current = current + bias
@@ -73,6 +80,9 @@ def forward(
     v = np.zeros(current.shape[1:])
     spikes = np.zeros(current.shape, dtype=bool)
     for t in range(len(current)):
+        if recurrent is not None and t:
+            own = spikes[t - 1][np.newaxis].astype(np.float64)
+            current[t] += convolved(layer.geometry.recurrent, recurrent, own)[0]
         u[t] = layer.decay * v + layer.scale * current[t]
         spikes[t] = u[t] > layer.threshold
         v = _after_reset(layer, u[t], spikes[t])

@@ -61,6 +61,27 @@ def spike_conv(
     )
 
 
+def by_kernel(
+    geometry: ConvGeometry, kernel: Any, ids: Any, counts: Any, grad_currents: Any, threads: int = 0
+) -> Any:
+    """Return the gradient of the kernel, as of spike_conv; grad_currents is that of its result."""
+    spikes = input_spikes(tf.cast(ids, tf.int32), counts)
+    found = _library().ipulse_spike_conv_grad(
+        ids=spikes.ids,
+        counts=spikes.counts,
+        port=spikes.port,
+        filled=spikes.filled,
+        weights=kernel,
+        bias=np.zeros(0, np.float32),
+        grad_currents=grad_currents,
+        geometry=geometry_attribute(geometry),
+        weight_scale=1.0,
+        threads=threads,
+        arch=native.supported_arch(),
+    )
+    return found.grad_weights
+
+
 _INPUTS = ("ids", "counts", "port", "filled", "weights", "bias")
 _ATTRIBUTES = ("geometry", "weight_scale", "threads", "arch")
 

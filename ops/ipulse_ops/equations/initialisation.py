@@ -32,7 +32,7 @@ def balanced_layer(
 ) -> Tuple[List[np.ndarray], np.ndarray]:
     """Return float32 weights `[senders, neurons]`, or a kernel, and the layer's spikes.
 
-    A recurrent layer has weights `[neurons, neurons]` as well; see `with_recurrent_weights`.
+    A recurrent layer has recurrent weights as well; see `with_recurrent_weights`.
 
     Weights are uniform in -w to w. Without a spike, the value that `spike` is compared with 0 is
     at rest without input, and input makes it vary: w is such that its standard deviation is `std`
@@ -48,7 +48,9 @@ def balanced_layer(
     if not counts.size or not counts.any():
         raise ValueError(silence(number))
     rng = np.random.Generator(np.random.PCG64(seed))
-    shape = (senders, layer.neurons) if geometry is None else geometry.weights
+    shape: Tuple[int, ...] = (senders, layer.neurons)
+    if geometry is not None:
+        shape = geometry.weights
     uniform = 2 * rng.random(shape) - 1
     current = _current(uniform, ids, counts, geometry, input_scale)
     parameters = layer.values()
@@ -81,8 +83,8 @@ def balanced_layer(
         > 0
     )
     if layer.recurrent:
-        square = (layer.neurons, layer.neurons)
-        weights = with_recurrent_weights(rng, uniform, scale, counts, spikes, square)
+        shape = layer.recurrent_weights
+        weights = with_recurrent_weights(rng, uniform, scale, counts, spikes, shape)
         current = _current(weights[0], ids, counts, geometry, input_scale)
         spikes = run_equations(layer, parameters, current, recurrent=weights[1]).x > 0
     return weights, spikes.astype(np.float32)

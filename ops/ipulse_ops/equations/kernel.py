@@ -36,7 +36,7 @@ VECTORS = {
     "x86_avx2": ("-mavx2",),
     "x86_avx512": AVX512_FLAGS,
 }
-_FUNCTIONS = {"forward": 7, "backward": 12}  # how many arrays each takes
+_FUNCTIONS = {"forward": 9, "backward": 13}  # how many arrays each takes
 
 
 def build_equations(
@@ -70,6 +70,13 @@ def build_equations(
 def timings() -> Dict[str, float]:
     """Return the seconds that this process has spent in kernels of equations, by pass."""
     return dict(_SECONDS)
+
+
+class Senders(NamedTuple):
+    """Which of the neurons that spike send to the neurons of a recurrent layer."""
+
+    capacity: int  # how many at most
+    firsts: np.ndarray  # int64 [time, batch]: chosen ascending from this one on; -1: the highest
 
 
 class KernelTrace(NamedTuple):
@@ -109,7 +116,7 @@ class EquationsKernel:
         for name, arrays in _FUNCTIONS.items():
             function = getattr(library, f"ipulse_equations_{name}")
             function.restype = ctypes.c_int64
-            function.argtypes = [ctypes.c_void_p] * arrays + [ctypes.c_int64] * 6
+            function.argtypes = [ctypes.c_void_p] * arrays + [ctypes.c_int64] * 7
             self._calls[name] = function
         self._pool: Optional[ThreadPoolExecutor] = None
         self.seconds = dict.fromkeys(_FUNCTIONS, 0.0)
@@ -120,16 +127,20 @@ class EquationsKernel:
         current: np.ndarray,
         keep: bool = True,
         recurrent: Optional[np.ndarray] = None,
+        senders: Optional[Senders] = None,
     ) -> KernelTrace:
         """Run the layer.
 
         parameters: float32 `[parameters, neurons]`.
         current: float32 `[time, batch, neurons]`.
         keep: whether to return the states of every step, as `backward` needs them.
-        recurrent: float32 `[neurons, neurons]` of a recurrent layer, by sender.
+        recurrent: float32, in the shape of the layer's recurrent weights; None: it has none.
+        senders: of a recurrent layer with a capacity; None: all neurons that spike.
         """
         x = aligned(current.shape)
-        states, bad, current = self._forward(parameters, current, keep, recurrent, x, [None, None])
+        states, bad, current = self._forward(
+            parameters, current, keep, recurrent, x, [None, None], senders
+        )
         return KernelTrace(x, states, bad, current)
 
     def spikes(
@@ -154,6 +165,7 @@ class EquationsKernel:
         recurrent: Optional[np.ndarray],
         x: np.ndarray,
         lists: List[Optional[np.ndarray]],
+        senders: Optional[Senders] = None,
     ) -> Tuple[np.ndarray, int, np.ndarray]:
         neuron = self.layer.neuron
         steps, batch, neurons = current.shape
@@ -161,8 +173,10 @@ class EquationsKernel:
         states[0] = np.asarray(neuron.initial, np.float32)[:, None]
         if recurrent is not None:
             current = current.copy()
-        arrays = [current, parameters, x, states, recurrent, *lists]
-        found = self._run("forward", arrays, current.shape, int(keep))
+        arrays: List[Any] = [current, parameters, x, states, recurrent, *lists]
+        arrays += [None, None] if senders is None else [aligned((batch, neurons)), senders.firsts]
+        capacity = 0 if senders is None else senders.capacity
+        found = self._run("forward", arrays, current.shape, int(keep), capacity)
         bad = min((step for step in found if step >= 0), default=-1)
         return states, bad, current
 
@@ -174,10 +188,13 @@ class EquationsKernel:
         by_spikes: np.ndarray,
         recurrent: Optional[np.ndarray] = None,
         lists: Optional[Tuple[np.ndarray, np.ndarray]] = None,
+        slots: Optional[np.ndarray] = None,
     ) -> Tuple[np.ndarray, np.ndarray, int]:
         """Return the gradients of the current and of the trained parameters.
 
         lists: ids and counts of `spikes`, if `by_spikes` are those of slots.
+        slots: float32, the shape of the current: of a recurrent layer with a capacity 1 for neurons
+            in slots, through which gradients pass to the step before, else 0.
 
         current, states: of the forward pass's KernelTrace.
 
@@ -190,17 +207,19 @@ class EquationsKernel:
         carry = np.zeros((batch, len(neuron.states), neurons), np.float32)
         sums = np.zeros((batch, len(neuron.trained), neurons), np.float64)
         received = None if recurrent is None else np.zeros((batch, neurons), np.float32)
-        senders = None if recurrent is None else np.ascontiguousarray(recurrent.T)
+        senders = None
+        if recurrent is not None:
+            senders = np.ascontiguousarray(np.swapaxes(recurrent, -1, -2))
         taken = None if lists is None else aligned((batch, neurons))
         arrays: List[Any] = [current, parameters, states, by_spikes, by_current, carry, sums]
-        arrays += [senders, received, *(lists or (None, None)), taken]
-        found = self._run("backward", arrays, current.shape, self.layer.truncate or 0)
+        arrays += [senders, received, *(lists or (None, None)), taken, slots]
+        found = self._run("backward", arrays, current.shape, self.layer.truncate or 0, 0)
         total = np.zeros(sums.shape[1:])
         for sample in sums:
             total += sample
         return by_current, total, max(found, default=-1)
 
-    def _run(self, name: str, arrays: Sequence[Any], shape: Any, last: int) -> List[int]:
+    def _run(self, name: str, arrays: Sequence[Any], shape: Any, *numbers: int) -> List[int]:
         pointers = [
             None if array is None else ctypes.c_void_p(array.ctypes.data) for array in arrays
         ]
@@ -211,7 +230,7 @@ class EquationsKernel:
 
         def run(part: int) -> int:
             begin, end = bounds[part], bounds[part + 1]
-            return call(*pointers, steps, batch, neurons, begin, end, last)
+            return call(*pointers, steps, batch, neurons, begin, end, *numbers)
 
         start = time.perf_counter()
         if parts <= 1:

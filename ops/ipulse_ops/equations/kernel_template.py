@@ -2,11 +2,13 @@
 
 TEMPLATE = """\
 // Generated from the equations of a neuron.
+#include <algorithm>
 #include <cfenv>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#include <vector>
 
 namespace {{
 
@@ -21,6 +23,10 @@ struct IeeeArithmetic {{
 
 constexpr std::int64_t STATES = {states}, TRAINED = {trained};
 constexpr bool RECURRENT = {recurrent};
+// Of a recurrent convolution: planes of neurons, taps, and rows and columns of zeros before them.
+constexpr bool CONVOLVES = {convolves};
+[[maybe_unused]] constexpr std::int64_t HEIGHT = {height}, WIDTH = {width}, FILTERS = {filters},
+    ROWS = {rows}, COLUMNS = {columns}, ABOVE = {above}, BEFORE = {before_columns};
 constexpr bool GATED = {gated};
 [[maybe_unused]] constexpr float GATE = {gate};
 
@@ -56,6 +62,70 @@ void list_neurons(const float *x, std::int64_t neurons, float *ids, float *count
   counts[0] = static_cast<float>(spikes), counts[1] = static_cast<float>(neurons);
 }}
 
+// Marks the neurons with an x above 0, at most `capacity`: ascending from `first`, or with -1 those
+// with the highest x.
+[[maybe_unused]] void mark_senders(const float *x, std::int64_t neurons, std::int64_t capacity,
+                                   std::int64_t first, float *sent) {{
+  std::int64_t left = capacity;
+  if (first >= 0) {{
+    for (std::int64_t k = 0; k < neurons; ++k) {{
+      const std::int64_t n = k + first < neurons ? k + first : k + first - neurons;
+      sent[n] = left > 0 && x[n] > 0.0f ? 1.0f : 0.0f;
+      left -= sent[n] > 0.0f ? 1 : 0;
+    }}
+    return;
+  }}
+  std::vector<std::int64_t> ids;
+  for (std::int64_t n = 0; n < neurons; ++n) {{
+    sent[n] = 0.0f;
+    if (x[n] > 0.0f) ids.push_back(n);
+  }}
+  std::stable_sort(ids.begin(), ids.end(),
+                   [x](std::int64_t a, std::int64_t b) {{ return x[a] > x[b]; }});
+  for (const std::int64_t n : ids) sent[n] = left-- > 0 ? 1.0f : 0.0f;
+}}
+
+// Adds the weights of neuron m to those that it reaches; `weights` are [row][column][from][to].
+[[maybe_unused]] void send(const float *weights, std::int64_t m, float *current) {{
+  const std::int64_t from = m % FILTERS, x = m / FILTERS % WIDTH, y = m / FILTERS / WIDTH;
+  for (std::int64_t row = 0; row < ROWS; ++row) {{
+    const std::int64_t to_y = y + ABOVE - row;
+    if (to_y < 0 || to_y >= HEIGHT) continue;
+    for (std::int64_t column = 0; column < COLUMNS; ++column) {{
+      const std::int64_t to_x = x + BEFORE - column;
+      if (to_x < 0 || to_x >= WIDTH) continue;
+      const float *taps = weights + ((row * COLUMNS + column) * FILTERS + from) * FILTERS;
+      float *to = current + (to_y * WIDTH + to_x) * FILTERS;
+#pragma GCC ivdep
+      for (std::int64_t f = 0; f < FILTERS; ++f) to[f] += taps[f];
+    }}
+  }}
+}}
+
+// Sums for each neuron the gradients of what it reaches; `weights` are [row][column][to][from].
+[[maybe_unused]] void receive(const float *weights, const float *by_current, float *received) {{
+  for (std::int64_t y = 0; y < HEIGHT; ++y) {{
+    for (std::int64_t x = 0; x < WIDTH; ++x) {{
+      float sums[FILTERS] = {{}};
+      for (std::int64_t row = 0; row < ROWS; ++row) {{
+        const std::int64_t to_y = y + ABOVE - row;
+        if (to_y < 0 || to_y >= HEIGHT) continue;
+        for (std::int64_t column = 0; column < COLUMNS; ++column) {{
+          const std::int64_t to_x = x + BEFORE - column;
+          if (to_x < 0 || to_x >= WIDTH) continue;
+          const float *taps = weights + (row * COLUMNS + column) * FILTERS * FILTERS;
+          const float *grads = by_current + (to_y * WIDTH + to_x) * FILTERS;
+          for (std::int64_t to = 0; to < FILTERS; ++to, taps += FILTERS) {{
+            for (std::int64_t f = 0; f < FILTERS; ++f) sums[f] += taps[f] * grads[to];
+          }}
+        }}
+      }}
+      float *own = received + (y * WIDTH + x) * FILTERS;
+      for (std::int64_t f = 0; f < FILTERS; ++f) own[f] = sums[f];
+    }}
+  }}
+}}
+
 // Gives each neuron the number of its slot; 0 without one.
 void take_slots(const float *ids, const float *counts, const float *slots, std::int64_t neurons,
                 float *values) {{
@@ -81,13 +151,16 @@ void take_slots(const float *ids, const float *counts, const float *slots, std::
 }}  // namespace
 
 // Runs samples begin to end - 1. Returns the first step with a value that is not finite, or -1.
-// Adds to the current the rows of `recurrent`, [sender][receiver], of the last step's spikes. With
+// Adds to the current the rows of `recurrent`, [sender][receiver] or a kernel
+// [row][column][sender][receiver], of the last step's spikes; with all_sent, [batch][neurons], of
+// at most `capacity`, in each step from firsts [step][batch] on. With
 // all_ids, x is [batch][neurons] for the present step, and neurons are listed.
 extern "C" std::int64_t ipulse_equations_forward(
     float *all_current, const float *parameters, float *all_x, float *all_states,
     [[maybe_unused]] const float *recurrent, float *all_ids, float *all_counts,
+    [[maybe_unused]] float *all_sent, [[maybe_unused]] const std::int64_t *firsts,
     std::int64_t steps, std::int64_t batch, std::int64_t neurons, std::int64_t begin,
-    std::int64_t end, std::int64_t keeps) {{
+    std::int64_t end, std::int64_t keeps, [[maybe_unused]] std::int64_t capacity) {{
   const IeeeArithmetic scope;
   std::int64_t first_bad = -1;
   for (std::int64_t sample = begin; sample < end; ++sample) {{
@@ -98,8 +171,17 @@ extern "C" std::int64_t ipulse_equations_forward(
       if constexpr (RECURRENT) {{
         const float *former = all_ids ? x : x - batch * neurons;
         const float *sent = step ? former : nullptr;
+        if (all_sent != nullptr && step) {{
+          float *marks = all_sent + sample * neurons;
+          mark_senders(former, neurons, capacity, firsts[(step - 1) * batch + sample], marks);
+          sent = marks;
+        }}
         for (std::int64_t m = 0; sent != nullptr && m < neurons; ++m) {{
           if (!(sent[m] > 0.0f)) continue;
+          if constexpr (CONVOLVES) {{
+            send(recurrent, m, current);
+            continue;
+          }}
           const float *weights = recurrent + m * neurons;
 #pragma GCC ivdep
           for (std::int64_t n = 0; n < neurons; ++n) current[n] += weights[n];
@@ -124,14 +206,16 @@ extern "C" std::int64_t ipulse_equations_forward(
 }}
 
 // The adjoint of samples begin to end - 1. all_carry, all_sums and all_received are zeros, and
-// `recurrent` is [receiver][sender]. With all_ids, all_by_spikes are numbers of slots.
+// `recurrent` is transposed: [receiver][sender]. With all_slots, [step][batch][neurons], neurons
+// where it is 0 receive nothing. With all_ids, all_by_spikes are numbers of slots.
 extern "C" std::int64_t ipulse_equations_backward(
     const float *all_current, const float *parameters, const float *all_states,
     const float *all_by_spikes, float *all_by_current, float *all_carry, double *all_sums,
     [[maybe_unused]] const float *recurrent, [[maybe_unused]] float *all_received,
-    const float *all_ids, const float *all_counts, float *all_taken, std::int64_t steps,
-    std::int64_t batch, std::int64_t neurons, std::int64_t begin, std::int64_t end,
-    std::int64_t truncate) {{
+    const float *all_ids, const float *all_counts, float *all_taken,
+    [[maybe_unused]] const float *all_slots, std::int64_t steps, std::int64_t batch,
+    std::int64_t neurons, std::int64_t begin, std::int64_t end, std::int64_t truncate,
+    std::int64_t) {{
   const IeeeArithmetic scope;
   std::int64_t first_bad = -1;
   for (std::int64_t sample = begin; sample < end; ++sample) {{
@@ -162,11 +246,18 @@ extern "C" std::int64_t ipulse_equations_backward(
       if constexpr (RECURRENT) {{
         for (std::int64_t m = 0; m < neurons; ++m) received[m] = 0.0f;
         const bool passes = truncate == 0 || step % truncate != 0;
-        for (std::int64_t n = 0; passes && n < neurons; ++n) {{
+        if (CONVOLVES && passes) receive(recurrent, by_current, received);
+        for (std::int64_t n = 0; !CONVOLVES && passes && n < neurons; ++n) {{
           const float *weights = recurrent + n * neurons;
           const float grad = by_current[n];
 #pragma GCC ivdep
           for (std::int64_t m = 0; m < neurons; ++m) received[m] += weights[m] * grad;
+        }}
+        if (all_slots != nullptr && step) {{
+          const float *slots = all_slots + ((step - 1) * batch + sample) * neurons;
+          for (std::int64_t m = 0; m < neurons; ++m) {{
+            if (slots[m] == 0.0f) received[m] = 0.0f;
+          }}
         }}
       }}
       if (bad && step > first_bad) first_bad = step;

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Dict, Optional
+from typing import Dict, Optional, Tuple
 
 import numpy as np
 
 from ipulse_core.equations.adjoint import backward_program
 from ipulse_core.equations.neuron import MEMBRANE, NeuronEquations
 from ipulse_core.equations.step_program import Instruction, StepProgram, forward_program
+from ipulse_core.spec.conv_geometry import ConvGeometry
 from ipulse_ops.equations.surrogates import surrogate_tree
 from ipulse_ops.surrogate import SuperSpike, Surrogate
 
@@ -26,6 +27,8 @@ class LayerEquations:
         None: it passes through all.
     recurrent: whether a neuron's input current includes the weights of those that spiked in the
         step before.
+    own: the convolution of these spikes in a recurrent convolution; None: each neuron has a weight
+        to each.
     gate: neurons with a value of `spike` that is not above it carry no gradient through their
         spike, and are not listed; at most 0. None: all carry it.
     filters: of a convolution; a parameter per neuron then has one value for each of them, which
@@ -39,6 +42,12 @@ class LayerEquations:
     recurrent: bool = False
     gate: Optional[float] = None
     filters: Optional[int] = None
+    own: Optional[ConvGeometry] = None
+
+    @property
+    def recurrent_weights(self) -> Tuple[int, ...]:
+        """The shape of the recurrent weights: by sender and receiver, or that of a kernel."""
+        return (self.neurons, self.neurons) if self.own is None else self.own.weights
 
     @property
     def shows_membranes(self) -> bool:

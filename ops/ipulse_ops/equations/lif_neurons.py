@@ -8,6 +8,7 @@ from typing import Dict, List, Optional, Sequence, Set
 import numpy as np
 
 from ipulse_core.equations.neuron import NeuronEquations, read_neuron, with_membrane
+from ipulse_core.spec.conv_geometry import ConvGeometry
 from ipulse_ops.equations.layer_equations import LayerEquations
 from ipulse_ops.lif.layer_constants import constants
 from ipulse_ops.lif.network import LIF
@@ -42,12 +43,14 @@ def lif_equations(
     truncate: Optional[int] = None,
     trained: Sequence[str] = (),
     shows_membranes: bool = False,
+    own: Optional[ConvGeometry] = None,
 ) -> LayerEquations:
     """Return a layer of `count` LIF neurons that repeat the given ones, such as those of filters.
 
     reset, reset_gradient, truncate: as of ipulse_ops.lif.network.Network.
     trained: names of the constants that are trained.
     shows_membranes: as of LayerEquations.
+    own: the convolution of the layer's own spikes; None: it receives none.
 
     Raises ValueError for a second threshold that is not as far below the threshold in each neuron.
     """
@@ -66,7 +69,16 @@ def lif_equations(
     equations = _equations(neurons, arrays, moving, reset, reset_gradient)
     if shows_membranes:
         equations = with_membrane(equations)
-    return LayerEquations(equations, count, surrogate, truncate, gate=gate, filters=neurons.neurons)
+    return LayerEquations(
+        equations,
+        count,
+        surrogate,
+        truncate,
+        recurrent=own is not None,
+        gate=gate,
+        filters=neurons.neurons,
+        own=own,
+    )
 
 
 def _equations(

@@ -89,7 +89,7 @@ class EquationsOnTiles:
         layer = self.layer
         current, rows = (steps, batch, layer.neurons), max(1, len(layer.neuron.parameters))
         inputs: List[Tuple[int, ...]] = [current, (batch, rows, layer.neurons)]
-        inputs += [(layer.neurons, layer.neurons)] if layer.recurrent else []
+        inputs += [layer.recurrent_weights] if layer.recurrent else []
         self._op.compile(
             [("float32", shape) for shape in inputs],
             [("float32", shape) for shape in self._outputs(current)],

@@ -5,13 +5,14 @@ Arrays have the type of the input current: float64 to judge by, float32 for the 
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, Mapping, NamedTuple, Optional
+from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Tuple
 
 import numpy as np
 
 from ipulse_core.equations.adjoint import BY_SPIKE, by_state
 from ipulse_core.equations.neuron import INPUT
 from ipulse_core.equations.step_program import state_output
+from ipulse_ops.conv.reference import convolved, convolved_adjoint
 from ipulse_ops.equations.interpreter import run_step
 from ipulse_ops.equations.layer_equations import LayerEquations, spread
 
@@ -29,7 +30,7 @@ class EquationsGradients(NamedTuple):
 
     current: np.ndarray  # [time, batch, neurons]
     parameters: Dict[str, np.ndarray]  # of the trained ones, in their shapes
-    recurrent: Optional[np.ndarray] = None  # [neurons, neurons] by sender
+    recurrent: Optional[np.ndarray] = None  # as the recurrent weights
 
 
 def run_equations(
@@ -43,7 +44,7 @@ def run_equations(
 
     parameters: as of LayerEquations.values, by name.
     may_spike: False resets no neuron, as if r were always 0.
-    recurrent: weights `[neurons, neurons]` of a recurrent layer, by sender.
+    recurrent: weights of a recurrent layer, in the shape of layer.recurrent_weights.
     """
     step = layer.forward if may_spike else layer.silent
     neuron, shape = layer.neuron, current.shape[1:]
@@ -54,7 +55,7 @@ def run_equations(
     current = current if recurrent is None else current.copy()
     for t in range(len(current)):
         if recurrent is not None and t:
-            current[t] += (x[t - 1] > 0).astype(current.dtype) @ recurrent
+            current[t] += _sent(layer, (x[t - 1] > 0).astype(current.dtype), recurrent)
         found = run_step(step, _inputs(layer, parameters, states[t], current[t]))
         x[t] = found["x"]
         for index in range(len(neuron.states)):
@@ -93,8 +94,9 @@ def equations_adjoint(
         by_current[t] = found[INPUT]
         states = [found[state_output(index)] for index in range(len(neuron.states))]
         if recurrent is not None and t:
-            received = by_current[t] @ recurrent.T
-            by_recurrent += (trace.x[t - 1] > 0).astype(current.dtype).T @ by_current[t]
+            spikes = (trace.x[t - 1] > 0).astype(current.dtype)
+            by_weights, received = _sent_adjoint(layer, spikes, recurrent, by_current[t])
+            by_recurrent += by_weights
         for name, steps in sums.items():
             steps.append(np.broadcast_to(found[name], shape))
     return EquationsGradients(
@@ -102,6 +104,29 @@ def equations_adjoint(
         {name: _summed(steps, parameters[name].shape) for name, steps in sums.items()},
         by_recurrent,
     )
+
+
+def _sent(layer: LayerEquations, spikes: np.ndarray, recurrent: np.ndarray) -> np.ndarray:
+    """Return the currents `[batch, neurons]` of the spikes of the step before."""
+    if layer.own is None:
+        return np.asarray(spikes @ recurrent)
+    planes = spikes.reshape(1, -1, *layer.own.size, layer.own.filters)
+    found = convolved(layer.own, recurrent, planes).astype(spikes.dtype)
+    return np.asarray(found.reshape(spikes.shape))
+
+
+def _sent_adjoint(
+    layer: LayerEquations, spikes: np.ndarray, recurrent: np.ndarray, by_current: np.ndarray
+) -> Tuple[np.ndarray, np.ndarray]:
+    """Return the gradients of the recurrent weights and of the spikes of the step before."""
+    if layer.own is None:
+        return spikes.T @ by_current, by_current @ recurrent.T
+    shape = (1, len(spikes), *layer.own.size, layer.own.filters)
+    by_weights, by_planes = convolved_adjoint(
+        layer.own, recurrent, spikes.reshape(shape), by_current.reshape(shape)
+    )
+    by_spikes = by_planes.astype(spikes.dtype).reshape(spikes.shape)
+    return by_weights.astype(spikes.dtype), by_spikes
 
 
 def _inputs(

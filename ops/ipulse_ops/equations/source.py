@@ -5,13 +5,14 @@ Nothing that a user wrote is printed: names are numbered, and constants are hexa
 
 from __future__ import annotations
 
-from typing import Dict, List, Mapping, NamedTuple, Sequence
+from typing import Dict, List, Mapping, NamedTuple, Optional, Sequence
 
 import numpy as np
 
 from ipulse_core.equations.adjoint import BY_SPIKE, by_state
 from ipulse_core.equations.neuron import INPUT, NeuronEquations
 from ipulse_core.equations.step_program import StepProgram, state_output
+from ipulse_core.spec.conv_geometry import ConvGeometry
 from ipulse_ops.equations.kernel_functions import FUNCTIONS
 from ipulse_ops.equations.kernel_template import TEMPLATE
 from ipulse_ops.equations.layer_equations import LayerEquations
@@ -165,11 +166,23 @@ def kernel_source(layer: LayerEquations) -> str:
         states=len(neuron.states),
         trained=len(neuron.trained),
         recurrent="true" if layer.recurrent else "false",
+        **window(layer.own),
         gated="false" if layer.gate is None else "true",
         gate=literal(layer.gate or 0.0),
         forward="\n".join(forward),
         backward="\n".join(backward),
     )
+
+
+def window(own: Optional[ConvGeometry]) -> Dict[str, str]:
+    """Return the sizes of a recurrent convolution as C++, by their names in templates."""
+    if own is None:
+        sizes = (1, 1, 1, 1, 1, 0, 0)
+    else:
+        sizes = (*own.size, own.filters, *own.kernel, *own.padding)
+    names = ("height", "width", "filters", "rows", "columns", "above", "before_columns")
+    found = {name: str(size) for name, size in zip(names, sizes)}
+    return {"convolves": "false" if own is None else "true", **found}
 
 
 def _not_finite(values: Sequence[str]) -> str:

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, Optional, Tuple
+from typing import Any, List, Optional, Sequence, Tuple
 
 import numpy as np
 import tensorflow as tf
 
 from ipulse_core.spec.conv_geometry import ConvGeometry
-from ipulse_ops.conv.spike_conv import spike_conv
+from ipulse_ops.conv.spike_conv import by_kernel, spike_conv
 from ipulse_ops.equations.layer_equations import LayerEquations
 from ipulse_ops.keras.equations_neurons import EquationsNeurons, NeuronSpikes
 from ipulse_ops.keras.single_layer import PooledRun, Spikes
 from ipulse_ops.lif.delayed_weights import taps_of
 from ipulse_ops.lif.poplar.backends import conv_ops
+from ipulse_ops.lif.slot_lists import later
 from ipulse_ops.sparse import pooled_spikes, spike_matmul
 from ipulse_ops.sparse.delay import delayed_spikes
 
@@ -74,8 +75,8 @@ class EquationsConvolution(EquationsNeurons):
     the pooled sites, as ipulse_ops.sparse.pooled_spikes lists them. With `tiles`, the convolution
     and the pool run on the emulated IPU, too, and the shapes of the spikes must be static.
 
-    Raises ValueError if the equations are of another number of neurons, or recurrent, or if a
-    convolution in groups has delays of its connections.
+    Raises ValueError if the equations are of another number of neurons, or recurrent with another
+    `own` than the geometry's, or if a convolution in groups has delays of its connections.
     """
 
     def __init__(
@@ -94,8 +95,8 @@ class EquationsConvolution(EquationsNeurons):
                 f"the convolution has {geometry.neurons} and {geometry.filters}: make them with "
                 "neurons and filters of the geometry"
             )
-        if layer.recurrent:
-            raise ValueError("the neurons of a convolution do not receive their own spikes")
+        if layer.recurrent and layer.own != geometry.recurrent:
+            raise ValueError("the own spikes of a convolution are convolved as geometry.recurrent")
         if kwargs.get("delays") is not None and geometry.groups > 1:
             raise ValueError("a convolution in groups has one delay for its connections")
         biases = geometry.filters if bias else 0
@@ -142,6 +143,15 @@ class EquationsConvolution(EquationsNeurons):
         if self._on_tiles is not None and self.delays is None:  # lists of taps have any length
             return self._on_tiles.spike_conv(*inputs, input_scale=scale)
         return spike_conv(*inputs, input_scale=scale, threads=self.threads)
+
+    def _by_recurrent(
+        self, recurrent: Sequence[Any], ids: Any, counts: Any, by_current: Any
+    ) -> List[Any]:
+        sent = later(ids, 1), later(counts[..., 0], 1)
+        own = self.geometry.recurrent
+        return [
+            by_kernel(own, kernel, *sent, by_current, threads=self.threads) for kernel in recurrent
+        ]
 
     def _delayed(
         self, kernel: Any, ids: Any, counts: Any, training: Optional[bool]

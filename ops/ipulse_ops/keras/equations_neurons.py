@@ -9,7 +9,7 @@ import numpy as np
 import tensorflow as tf
 
 from ipulse_core.equations.neuron import NeuronParameter
-from ipulse_ops.equations.kernel import EquationsKernel
+from ipulse_ops.equations.kernel import EquationsKernel, Senders
 from ipulse_ops.equations.layer_equations import LayerEquations
 from ipulse_ops.equations.poplar_kernel import EquationsOnTiles
 from ipulse_ops.equations.source import with_gradients
@@ -64,7 +64,7 @@ class EquationsNeurons(tf.keras.layers.Layer):  # type: ignore[misc] # TensorFlo
     policy, seed: which neurons get a slot, as of ipulse_ops.reference.select_spikes.
     delays: of the connections from the senders; None: their spikes arrive at once.
 
-    Raises ValueError for a capacity of a recurrent layer; MissingCompiler, BuildFailed;
+    Raises ValueError for a capacity of a recurrent layer on tiles; MissingCompiler, BuildFailed;
     MissingEmulator for tiles.
     """
 
@@ -97,8 +97,8 @@ class EquationsNeurons(tf.keras.layers.Layer):  # type: ignore[misc] # TensorFlo
         self.weights_dtype = choice("weights_dtype", weights_dtype, WEIGHT_TYPES)
         if capacity is not None:
             whole("capacity", capacity, 1, layer.neurons)
-            if layer.recurrent:
-                raise ValueError("a recurrent layer of equations has one slot per neuron")
+            if layer.recurrent and tiles is not None:
+                raise ValueError("a recurrent layer on tiles has one slot per neuron")
         self.capacity, self.policy, self.seed = capacity, choice("policy", policy, POLICIES), seed
         self.delays = delays
         self.failure: Optional[Exception] = None
@@ -106,8 +106,8 @@ class EquationsNeurons(tf.keras.layers.Layer):  # type: ignore[misc] # TensorFlo
         with tf.name_scope(self.name):  # Keras 2 names by it; two layers' names must differ
             self._kernels = [self._variable("kernel", shape, "glorot_uniform")]
             if layer.recurrent:
-                square = (layer.neurons, layer.neurons)
-                self._kernels.append(self._variable("recurrent", square, "glorot_uniform"))
+                own = layer.recurrent_weights
+                self._kernels.append(self._variable("recurrent", own, "glorot_uniform"))
             self._bias = self._variable("bias", (biases,), "zeros") if biases else None
             self._steps = None if delays is None else self._add_delays(delays, shape)
             self._constants = self._add_constants()
@@ -274,17 +274,30 @@ class EquationsNeurons(tf.keras.layers.Layer):  # type: ignore[misc] # TensorFlo
         if self.capacity is None:
             ids, counts, *rest = self._forward(keep, *arrays)
             return [ids, counts, np.zeros(counts.shape[:2], np.float32), *rest]
-        x, *rest = self._values(keep, *arrays)
+        x, *rest = self._values(keep, int(seed), *arrays)
         gate = None if self.layer.gate is None else np.array(self.layer.gate, np.float32)
         chosen = chosen_slots(x, self.capacity, self.policy, int(seed), gate)
         return [*(array.astype(np.float32) for array in chosen), *rest]
 
-    def _values(self, keep: bool, parameters: np.ndarray, current: np.ndarray) -> List[np.ndarray]:
-        """Return the value of `spike` of every neuron, and the states."""
-        found = self._kernel.forward(_whole(parameters), _whole(current), keep)
+    def _values(
+        self,
+        keep: bool,
+        seed: int,
+        parameters: np.ndarray,
+        current: np.ndarray,
+        *recurrent: np.ndarray,
+    ) -> List[np.ndarray]:
+        """Return the value of `spike` of every neuron, and the rest as `_forward`."""
+        arguments = [_whole(parameters), _whole(current), keep, *map(_whole, recurrent)]
+        if recurrent:
+            firsts = np.full(current.shape[:2], -1 if self.policy == "top" else 0, np.int64)
+            if self.policy == "cyclic":  # the same as those of chosen_slots
+                firsts = cyclic_offsets(seed % 2**64, 0, *current.shape)
+            arguments.append(Senders(int(self.capacity or 0), _whole(firsts)))
+        found = self._kernel.forward(*arguments)
         if found.first_bad_step >= 0:
             self._fail("a state", found.first_bad_step)
-        return [found.x, found.states]
+        return [found.x, found.states, *[found.current] * len(recurrent)]
 
     def _forward(
         self, keep: bool, parameters: np.ndarray, current: np.ndarray, *recurrent: np.ndarray
@@ -308,14 +321,19 @@ class EquationsNeurons(tf.keras.layers.Layer):  # type: ignore[misc] # TensorFlo
     ) -> List[np.ndarray]:
         parameters, current = _whole(parameters), _whole(current)
         recurrent = _whole(rest[0]) if rest else None
-        if len(states) != len(current) + 1:  # outside of training they are not kept
-            states = self._kernel.forward(parameters, current, True, recurrent).states
         current = _whole(rest[1]) if rest else current
+        if len(states) != len(current) + 1:  # outside of training they are not kept
+            none = None if recurrent is None else np.zeros_like(recurrent)  # current has them
+            states = self._kernel.forward(parameters, current, True, none).states
         lists = None if self.capacity else (_whole(ids), _whole(counts))
+        arguments: List[Any] = [recurrent, lists]
         if self.capacity:
             by_slots = by_neurons(by_slots, ids, counts, self.layer.neurons)
+            if rest:
+                ones = np.ones(ids.shape, np.float32)
+                arguments.append(by_neurons(ones, ids, counts, self.layer.neurons))
         by_current, sums, bad = self._kernel.backward(
-            parameters, current, _whole(states), _whole(by_slots), recurrent, lists
+            parameters, current, _whole(states), _whole(by_slots), *arguments
         )
         if bad >= 0:
             self._fail("the gradient", bad)

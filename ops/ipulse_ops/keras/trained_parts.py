@@ -139,14 +139,18 @@ def _equations(
     document, described = spec["network"]["layers"][index], read_part(spec)
     neuron = read_neuron(read_part(document["neuron"]))
     name, bias = f"layer_{index + 1}", bool(document["bias"])
+    geometries = conv_geometries(described)
+    geometry = geometries[index] if index < len(geometries) else None
+    is_own = is_recurrent(described.network.layers[index])
     layer = LayerEquations(
         neuron,
         hidden_sizes(described)[index],
         surrogate_of(surrogate_config(spec["network"])),
         spec["training"]["truncate_steps"],
-        is_recurrent(described.network.layers[index]),
+        is_own,
         document["gate"],
         document.get("filters"),
+        geometry.recurrent if geometry is not None and is_own else None,
     )
     arrays = layer_arrays(weights, name, layer.recurrent, bias)
     scale = scale_before(described, index)
@@ -161,10 +165,9 @@ def _equations(
         arrays.append(weights_array(weights, f"{name}_delays"))
         weights_as["delays"] = delays
     made: Union[EquationsLayer, EquationsConvolution]
-    if layer.filters is None:
+    if geometry is None:
         made = EquationsLayer(len(arrays[0]), layer, bias, threads, input_scale=scale, **weights_as)
     else:
-        geometry = conv_geometries(described)[index]
         made = EquationsConvolution(geometry, layer, bias, threads, scale, **weights_as)
     made.set_kernels(arrays)
     trained = [each.name for each in neuron.trained]

@@ -32,6 +32,9 @@ class PackageLayer(EquationsLayer):
     The other arguments are those of EquationsNeurons; the policy is "index" or "cyclic", because
     packages return spikes and no membranes. The package's kernel runs on the CPU. What it raises or
     returns against its interface ends the call with an error, which `failure` keeps.
+
+    Raises ValueError for trained parameters of a layer with `truncate`, and for a capacity of a
+    recurrent layer.
     """
 
     def __init__(
@@ -48,6 +51,8 @@ class PackageLayer(EquationsLayer):
                 "packages return the gradients of parameters as sums over all steps: train none "
                 "where gradients are truncated"
             )
+        if neurons.recurrent and kwargs.get("capacity") is not None:
+            raise ValueError("a recurrent layer with a package has one slot per neuron")
         self.truncate = truncate
         self._calls, self._seconds = neurons.calls, {"forward": 0.0, "backward": 0.0}
         layer: Any = neurons  # it has what the layer reads of equations
@@ -69,7 +74,14 @@ class PackageLayer(EquationsLayer):
         spikes, saved, total = self._run_kernel(parameters, current, *recurrent)
         return [*_listed(spikes), saved, *total]
 
-    def _values(self, keep: bool, parameters: np.ndarray, current: np.ndarray) -> List[np.ndarray]:
+    def _values(
+        self,
+        keep: bool,
+        seed: int,
+        parameters: np.ndarray,
+        current: np.ndarray,
+        *recurrent: np.ndarray,
+    ) -> List[np.ndarray]:
         spikes, saved, _ = self._run_kernel(parameters, current)
         return [spikes - np.float32(0.5), saved, spikes]
 

@@ -40,6 +40,11 @@ class LayerNeurons:
     gate: Optional[float] = None
     shows_membranes: bool = False
 
+    @property
+    def recurrent_weights(self) -> Tuple[int, ...]:
+        """The shape of the recurrent weights, by sender and receiver."""
+        return self.neurons, self.neurons
+
     def values(self) -> Dict[str, np.ndarray]:
         """Return the parameters in float64: `[neurons]`, or `[1]` of the layer."""
         return {

@@ -242,7 +242,16 @@ PAIR = {"name": "decay", "value": [0.5, 0.5]}
         ),
         ({**CONV, "gate": -0.5}, {}, f"{LAYER}/gate"),
         ({**OWN, "gate": 0.5}, {}, f"{LAYER}/gate"),
-        ({**OWN, "recurrent": True}, {}, f"{LAYER}/recurrent"),
+        (
+            {**OWN, "recurrent": True, "capacity": 100},
+            {"device": {"kind": "emulator"}},
+            f"{LAYER}/capacity",
+        ),
+        (
+            {**CONV, "recurrent": True},
+            {"device": {"kind": "ipu"}},
+            f"{LAYER}/recurrent",
+        ),
         ({**OWN, "neuron": {**NEURON, "spike": "u - thta"}}, {}, f"{LAYER}/neuron/spike"),
         (
             {
@@ -254,6 +263,14 @@ PAIR = {"name": "decay", "value": [0.5, 0.5]}
         ),
         (OWN, {"device": {"kind": "ipu"}}, f"{LAYER}/kind"),
         (OWN, {"export": {"nir": [{"target": "norse"}]}}, "/export/nir/0"),
+        (
+            {**CONV, "recurrent": True},
+            {
+                "export": {"nir": [{"target": "generic"}]},
+                "training": {"regularisers": [{"kind": "membrane"}]},
+            },
+            "/export/nir/0",
+        ),
         (OWN, {"training": {"batch_size": 65536}}, "/training/batch_size"),
     ],
 )

@@ -80,13 +80,23 @@ def assert_named(place: str, value: Any, pointer: str) -> None:
     assert pointer in [problem.pointer for problem in caught.value.problems]
 
 
-@pytest.mark.parametrize("of", ["equations", "packages"])
-def test_a_recurrent_layer_of_own_neurons_sends_all_its_spikes(of: str) -> None:
-    document = deepcopy(DOCUMENT if of == "equations" else PACKAGED)
+def test_a_recurrent_layer_with_a_package_sends_all_its_spikes() -> None:
+    document = deepcopy(PACKAGED)
     layer = document["network"]["layers"][0]
     layer.update(capacity=4)
     parse_spec(document)
     layer.update(recurrent=True)
+    with pytest.raises(InvalidSpec) as caught:
+        parse_spec(document)
+    (problem,) = caught.value.problems
+    assert problem.pointer == f"{LAYER}/capacity"
+
+
+def test_a_recurrent_layer_with_equations_sends_all_its_spikes_on_tiles() -> None:
+    document = deepcopy(DOCUMENT)
+    document["network"]["layers"][0].update(capacity=4, recurrent=True)
+    parse_spec(document)
+    document["device"] = {"kind": "emulator"}
     with pytest.raises(InvalidSpec) as caught:
         parse_spec(document)
     (problem,) = caught.value.problems

@@ -69,6 +69,11 @@ def test_without_membranes_none_is_the_highest() -> None:
         package_layer(capacity=2, policy="top")
 
 
+def test_a_recurrent_layer_sends_all_its_spikes() -> None:
+    with pytest.raises(ValueError, match="recurrent"):
+        package_layer(capacity=2, recurrent=True)
+
+
 def test_senders_of_the_example_differ() -> None:
     """The tests above mean something: neurons spike, and not all of them."""
     rate = Reference(package_layer()).spikes.mean()

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 yaml = pytest.importorskip("yaml")
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
-DIGITS = ["digits", "recurrent", "spike_count", "cuba"]
+DIGITS = ["digits", "recurrent", "recurrent_convolution", "spike_count", "cuba"]
 
 
 def example(name: str) -> ExperimentSpec:

@@ -13,6 +13,7 @@ namespace {
 constexpr unsigned kStates = /*STATES*/;
 constexpr unsigned kParameters = /*PARAMETERS*/;
 constexpr unsigned kTruncate = /*TRUNCATE*/;
+/*WINDOW*/
 
 } // namespace
 

@@ -21,14 +21,16 @@ from ipulse_ops.surrogate import SuperSpike, Surrogate
 class ComposedConvolution(EquationsConvolution):
     """A convolution of LIF neurons whose constants may differ by filter, and may be trained.
 
-    It also has synapses, adaptive thresholds, truncated gradients and membranes that a loss reads,
-    which Convolution has not. It computes what Convolution does, with sums in another order.
+    It also has synapses, adaptive thresholds, recurrent connections, truncated gradients and
+    membranes that a loss reads, which Convolution has not. It computes what Convolution does, with
+    sums in another order.
 
     geometry: sizes of the input, the kernel, the neurons and the pool.
     neurons: those of a pixel, one for each filter.
     reset, reset_gradient, surrogate, truncate: as of ipulse_ops.lif.network.Network.
     trainable: names of the constants that are trained, one number for each filter.
     shows_membranes: whether runs return the membranes of all steps.
+    recurrent: whether neurons receive their own spikes through a second kernel.
 
     The other arguments are those of EquationsConvolution.
     """
@@ -43,12 +45,14 @@ class ComposedConvolution(EquationsConvolution):
         truncate: Optional[int] = None,
         trainable: Sequence[str] = (),
         shows_membranes: bool = False,
+        recurrent: bool = False,
         **kwargs: Any,
     ) -> None:
         self._lif, self._names = neurons, tuple(trainable)
         equations = lif_equations(
             *(neurons, geometry.neurons, reset, reset_gradient, surrogate, truncate, trainable),
             shows_membranes=shows_membranes,
+            own=geometry.recurrent if recurrent else None,
         )
         super().__init__(geometry, equations, neurons.bias, **kwargs)
 

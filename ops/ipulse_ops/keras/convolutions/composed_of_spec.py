@@ -13,6 +13,7 @@ from ipulse_core.neurons.constants import ROWS
 from ipulse_core.spec.conv_layers import conv_geometries, scale_before
 from ipulse_core.spec.kind_fields import field_of
 from ipulse_core.spec.layer_values import reads_membrane
+from ipulse_core.spec.part_layers import is_recurrent
 from ipulse_core.spec.start_weights import constant_of, trained_constants
 from ipulse_ops.equations.layer_equations import LayerEquations
 from ipulse_ops.equations.lif_neurons import lif_equations
@@ -37,10 +38,11 @@ def filter_neurons(layer: Any) -> LIF:
 
 def neurons_of_spec(spec: Any, index: int, surrogate: Surrogate) -> LayerEquations:
     """Return the neurons of hidden layer `index`, from 0, as equations."""
-    layer = spec.network.layers[index]
+    layer, geometry = spec.network.layers[index], conv_geometries(spec)[index]
     return lif_equations(
         filter_neurons(layer),
-        conv_geometries(spec)[index].neurons,
+        geometry.neurons,
+        own=geometry.recurrent if is_recurrent(layer) else None,
         **_options(spec, index, surrogate),
     )
 
@@ -55,6 +57,7 @@ def composed_of_spec(
         conv_geometries(spec)[index],
         filter_neurons(layer),
         trainable=given.pop("trained"),
+        recurrent=is_recurrent(layer),
         input_scale=scale_before(spec, index),
         name=f"layer_{index + 1}",
         **given,

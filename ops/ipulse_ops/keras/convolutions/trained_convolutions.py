@@ -9,6 +9,7 @@ import numpy as np
 from ipulse_core.spec.composed_layers import is_composed_convolution
 from ipulse_core.spec.conv_layers import conv_geometries, conv_layers, scale_before
 from ipulse_core.spec.derived_values import input_delays
+from ipulse_core.spec.part_layers import is_recurrent
 from ipulse_core.spec.resolved_spec import read_part
 from ipulse_ops.keras.convolutions.composed import ComposedConvolution
 from ipulse_ops.keras.convolutions.composed_of_spec import composed_of_spec
@@ -65,7 +66,8 @@ def trained_convolution(
     name = f"layer_{index + 1}"
     if is_composed_convolution(described, index):
         weights_options.update(slots)
-        delays, arrays = connection_delays(document), layer_arrays(weights, name, bias=layer.bias)
+        delays = connection_delays(document)
+        arrays = layer_arrays(weights, name, is_recurrent(layer), layer.bias)
         if delays is not None:
             weights_options["delays"] = delays
             arrays.append(weights_array(weights, f"{name}_delays"))

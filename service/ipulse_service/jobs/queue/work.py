@@ -13,7 +13,7 @@ from ipulse.spec import AnySpec, ExperimentSpec, parse_spec
 from ipulse.spec.sizes import layer_sizes, weight_count
 from ipulse_core import strict_json
 from ipulse_core.errors import InvalidSpec
-from ipulse_core.spec.conv_layers import conv_geometries
+from ipulse_core.spec.conv_layers import kernel_geometries
 
 PER_NEURON = 8  # connections that cost as much as the rest of a neuron's step
 # Samples of data whose number no spec says: those of training and of test.
@@ -36,7 +36,7 @@ def work_of(spec: AnySpec) -> float | None:
     if not samples or not steps or 0 in layer_sizes(spec):
         return None
     connections = float(weight_count(spec))
-    for geometry in conv_geometries(spec):  # each weight is used at every site
+    for geometry in kernel_geometries(spec):  # each weight is used at every site
         sites = geometry.size[0] * geometry.size[1]
         connections += prod(geometry.weights) * (sites - 1)
     connections += PER_NEURON * sum(layer_sizes(spec)[1:])

@@ -9,9 +9,11 @@ import pytest
 import tensorflow as tf
 
 from ipulse_core.registry.refusals import problems
+from ipulse_core.spec.resolved_spec import read_spec
 from ipulse_ops.keras.convolutions.conv_network import ConvNetwork
 from ipulse_ops.keras.part_network import PartNetwork
 from ipulse_ops.keras.trained_network import trained_network
+from ipulse_ops.lif.cpu.native import bits_bytes
 from ipulse_ops.lif.reference import network_pass
 from ipulse_worker.runner.model.model import Model
 from ipulse_worker.runner.model.network import network_of
@@ -26,7 +28,6 @@ from tests.worker.runner.model.test_spikes_of_parts import (
     model_of,
 )
 from tests.worker.runner.resolver import resolve
-from tests.worker.runner.specs import spec_from
 
 pytestmark = pytest.mark.usefixtures("threads_are_set")
 
@@ -49,7 +50,7 @@ LABELS = np.arange(BATCH, dtype=np.int32) % 4
 OWN = [name for name in KINDS if name != "dense"]
 
 
-def document(kind: str, bounds: str, **changes: Any) -> Dict[str, Any]:
+def document(kind: str, bounds: str, recurrent: bool = False, **changes: Any) -> Dict[str, Any]:
     bound, training = BOUNDS[bounds]
     membranes: Dict[str, Any] = {
         "kind": "membrane",
@@ -61,14 +62,14 @@ def document(kind: str, bounds: str, **changes: Any) -> Dict[str, Any]:
     if bounds == "equations":
         membranes = PENALTY
     return document_of(
-        [KINDS[kind], {"neurons": 6}],
+        [{**KINDS[kind], "recurrent": recurrent}, {"neurons": 6}],
         training={"epochs": 1, "batch_size": 8, "regularisers": [membranes], **training},
         **changes,
     )
 
 
-def model(kind: str, bounds: str, **changes: Any) -> Model:
-    return model_of(document(kind, bounds, **changes))
+def model(kind: str, bounds: str, recurrent: bool = False, **changes: Any) -> Model:
+    return model_of(document(kind, bounds, recurrent, **changes))
 
 
 def penalised(made: Model) -> Tuple[Any, List[np.ndarray]]:
@@ -77,13 +78,14 @@ def penalised(made: Model) -> Tuple[Any, List[np.ndarray]]:
     with tf.GradientTape() as tape:
         out = made.net(*batch(), training=True, seed=7)
         penalty = made._objective.penalty(out, LABELS)
-    gradients = tape.gradient(penalty, kernels, tf.UnconnectedGradients.ZERO)
-    return penalty, [each.numpy().ravel() for each in gradients]
+    zeros = [np.zeros(kernel.shape, np.float32) for kernel in kernels]
+    gradients = zip(tape.gradient(penalty, kernels), zeros)  # None: the penalty does not read it
+    return penalty, [np.ravel(none if each is None else each) for each, none in gradients]
 
 
-def reference(bounds: str) -> Tuple[float, List[np.ndarray]]:
+def reference(bounds: str, recurrent: bool = False) -> Tuple[float, List[np.ndarray]]:
     """The same of the dense layer, in float64."""
-    known = model("dense", bounds)
+    known = model("dense", bounds, recurrent)
     network = network_of(known.spec)
     arguments = network, [kernel.numpy() for kernel in known.net.kernels], *batch()
     trace = network_pass.forward(*arguments)
@@ -102,19 +104,23 @@ def reference(bounds: str) -> Tuple[float, List[np.ndarray]]:
 
 
 @pytest.mark.parametrize("device", ["cpu", "emulator"])
+@pytest.mark.parametrize("recurrent", [False, True])
 @pytest.mark.parametrize("bounds", BOUNDS)
 @pytest.mark.parametrize("kind", OWN)
 @pytest.mark.sample(3)
-def test_gradients_are_those_of_the_reference(kind: str, bounds: str, device: str) -> None:
+def test_gradients_are_those_of_the_reference(
+    kind: str, bounds: str, recurrent: bool, device: str
+) -> None:
     on: Dict[str, Any] = {"kind": device, **({"tiles": 8} if device == "emulator" else {})}
-    made = model(kind, bounds, device=on)
-    is_fused = kind == "conv2d" and bounds == "behind"
+    made = model(kind, bounds, recurrent, device=on)
+    is_fused = kind == "conv2d" and bounds == "behind" and not recurrent
     assert isinstance(made.net, ConvNetwork if is_fused else PartNetwork)
     penalty, gradients = penalised(made)
-    known, known_gradients = reference(bounds)
+    known, known_gradients = reference(bounds, recurrent)
     assert known > 0.01
     np.testing.assert_allclose(penalty, known, rtol=1e-5)
     assert np.abs(known_gradients[0]).max() > 1e-3
+    assert len(gradients) == len(known_gradients) == 3 + recurrent
     for one, other in zip(gradients, known_gradients):
         limit = 1e-5 * np.abs(other).max()
         np.testing.assert_allclose(one, other, rtol=1e-4, atol=limit)
@@ -125,22 +131,23 @@ def test_gradients_are_those_of_the_reference(kind: str, bounds: str, device: st
 def test_a_training_step_has_the_penalty_and_an_evaluation_the_same_membrane(kind: str) -> None:
     made = model(kind, "all")
     ids, counts = batch()
-    step = made.compute_gradients(ids, counts, LABELS, 1)
+    step = made.compute_gradients(ids.astype(np.uint16), counts, LABELS, 1)
     assert step.sums[3] == pytest.approx(BATCH * reference("all")[0], rel=1e-4)
     trained = made.net(ids, counts, training=True, seed=7)
-    evaluated = made.forward(ids, counts)
+    evaluated = made.forward(ids.astype(np.uint16), counts)
     np.testing.assert_array_equal(trained.membrane, evaluated.membrane)
     resolved = resolve("ExperimentSpec", document(kind, "all"))
     again = trained_network(resolved, made.arrays, threads=1)
     np.testing.assert_array_equal(again(ids, counts, training=False).membrane, trained.membrane)
-    # A gradient outside of training runs the neurons again.
+    # A membrane that is shown has its gradient outside of training, too.
     with tf.GradientTape() as tape:
         out = made.net(ids, counts, training=False)
-        loss = tf.reduce_sum(out.membrane)
+        loss = tf.reduce_sum(tf.square(out.membranes[0]))
     by_first = tape.gradient(loss, made.net.kernels[0])
     with tf.GradientTape() as tape:
         out = made.net(ids, counts, training=True, seed=7)
-        loss = tf.reduce_sum(out.membrane)
+        loss = tf.reduce_sum(tf.square(out.membranes[0]))
+    assert np.any(by_first)
     np.testing.assert_array_equal(by_first, tape.gradient(loss, made.net.kernels[0]))
 
 
@@ -153,7 +160,8 @@ def test_membranes_are_stored_for_the_backward_pass(kind: str, states: int) -> N
     found = saved_for_backward(made.spec, made.limits, fractions)
     without = saved_for_backward(dense.spec, dense.limits, np.array([0.0, 1.0]))
     number = STEPS * 8 * CHANNELS * 4
-    assert abs(found - without - (3 + states) * number) < number / 4  # bit sets of the dense layer
+    of_dense = bits_bytes(STEPS, 8, CHANNELS, CHANNELS, False)
+    assert found - without == (3 + states) * number - of_dense
 
 
 def test_bounds_of_other_layers_run_beside_neurons_without_membranes() -> None:
@@ -162,6 +170,8 @@ def test_bounds_of_other_layers_run_beside_neurons_without_membranes() -> None:
     for layers, count in (([2], 0), ([1, 2], 1), (None, 1)):
         bound = {"kind": "membrane", "layers": layers}
         training = {"epochs": 1, "batch_size": 8, "regularisers": [bound]}
-        spec = spec_from(document_of([op, {"neurons": 6}], training=training))
-        pointers = [each.pointer for each in problems(spec)]
+        valid = document_of([KINDS["dense"], {"neurons": 6}], training=training)
+        resolved = resolve("ExperimentSpec", valid)
+        resolved["network"]["layers"][0] = resolve("OpLayerSpec", op)
+        pointers = [each.pointer for each in problems(read_spec(resolved))]
         assert pointers == ["/training/regularisers/0/kind"] * count

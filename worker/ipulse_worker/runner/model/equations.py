@@ -44,6 +44,7 @@ def equations_of(spec: ExperimentSpec, index: int) -> LayerEquations:
     if not has_equations(layer):  # LIF neurons of a convolution that runs as two ops
         return neurons_of_spec(spec, index, surrogate_of(spec.network.surrogate))
     neuron = read_neuron(layer.neuron)
+    own = conv_geometries(spec)[index].recurrent if is_conv(layer) and is_recurrent(layer) else None
     return LayerEquations(
         neuron=with_membrane(neuron) if reads_membrane(spec, index) else neuron,
         neurons=hidden_sizes(spec)[index],
@@ -52,6 +53,7 @@ def equations_of(spec: ExperimentSpec, index: int) -> LayerEquations:
         recurrent=is_recurrent(layer),
         gate=layer.gate,
         filters=layer.filters if is_conv(layer) else None,
+        own=own,
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Iterator, List, Optional
+from typing import TYPE_CHECKING, Any, Iterator, List, Optional
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from ipulse_core.op_manifest.weights import OpInitialiser, OpWeight
 from ipulse_core.spec.composed_layers import has_constants_of_filters, runs_composed
 from ipulse_core.spec.conv_layers import scale_before
 from ipulse_core.spec.derived_values import input_channels
+from ipulse_core.spec.part_layers import is_recurrent
 from ipulse_core.spec.start_weights import Shape
 from ipulse_core.spec.stretches import stretches_of
 from ipulse_ops.conv.initialisation import balanced_kernels
@@ -90,9 +91,8 @@ def _by_parts(
             ids, counts = added_spikes([sent[-1], *(sent[layer] for layer in stretch.residual)])
         std = spec.network.initial_membrane_std
         seed = spec.seed + (number << 64)  # other weights than those of the stretch before
-        has_own = stretch.is_conv and has_constants_of_filters(
-            spec.network.layers[stretch.layers[0]]
-        )
+        first: Any = spec.network.layers[stretch.layers[0]] if stretch.layers else None
+        has_own = stretch.is_conv and (has_constants_of_filters(first) or is_recurrent(first))
         if stretch.is_equations or stretch.is_package or has_own:
             (index,) = stretch.layers
             balanced = balanced_package if stretch.is_package else balanced_equations

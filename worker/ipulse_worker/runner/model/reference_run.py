@@ -9,6 +9,7 @@ import numpy as np
 
 from ipulse_core.spec.conv_layers import conv_layers, dense_layers
 from ipulse_core.spec.derived_values import input_delays
+from ipulse_core.spec.part_layers import is_recurrent
 from ipulse_core.spec.start_weights import layer_names
 from ipulse_ops.conv import reference as conv_reference
 from ipulse_ops.conv.reference import ConvRun
@@ -52,10 +53,12 @@ def run_reference(
         planes = conv_reference.planes_of(layers[0].geometry.entering, ids, counts)
         for name, layer in zip(layer_names(spec.network), layers):
             kernel = arrays[name].astype(np.float64)
-            runs.append(conv_reference.forward(layer, kernel, arrays.get(f"{name}_bias"), planes))
+            bias, own = (arrays.get(f"{name}_{part}") for part in ("bias", "recurrent"))
+            runs.append(conv_reference.forward(layer, kernel, bias, planes, own))
             planes = runs[-1].pooled
         ids, counts = _listed(planes.reshape(*planes.shape[:2], -1))
-    names = weight_names(spec)[sum(1 + layer.bias for layer in conv_layers(spec.network)) :]
+    own_arrays = (1 + layer.bias + is_recurrent(layer) for layer in conv_layers(spec.network))
+    names = weight_names(spec)[sum(own_arrays) :]
     weights = [arrays[name] for name in names]
     if layers and spec.network.readout.kind == "leaky" and not dense_layers(spec.network):
         assert isinstance(network.readout, LIF)  # noqa: S101

@@ -125,7 +125,8 @@ def weight_names(spec: ExperimentSpec, ops: Optional[CustomOps] = None) -> List[
         return found
     before = conv_layers(spec.network)
     for name, layer in zip(layers, before):
-        found += [name, f"{name}_bias"] if layer.bias else [name]
+        found += [name, *[f"{name}_recurrent"] * is_recurrent(layer)]
+        found += [f"{name}_bias"] * layer.bias
         found += [f"{name}{DELAYS}"] * (field_of(layer, "delays") is not None)
     return found + _names(network_of(spec), layers[len(before) :])
 

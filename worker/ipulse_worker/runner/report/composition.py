@@ -15,7 +15,7 @@ from ipulse_core.spec.kind_fields import field_of
 from ipulse_core.spec.layer_names import shown_names
 from ipulse_core.spec.layer_values import equations_in, prediction_of_spec
 from ipulse_core.spec.neuron_packages import has_package
-from ipulse_core.spec.part_layers import has_equations, is_part
+from ipulse_core.spec.part_layers import has_equations, is_part, is_recurrent
 from ipulse_worker.runner.model.arrays_in_use import is_standardised, rule_of
 from ipulse_worker.runner.model.weight_names import spiking_names
 from ipulse_worker.runner.report.quantities import count, percent
@@ -168,7 +168,8 @@ def weight_count(results: Results, at: int) -> int:
     if is_op([*spec.network.layers, spec.network.readout][at]):
         return results.op_weights.get(at, 0)
     if at < len(geometries):
-        return int(np.prod(geometries[at].weights))
+        own = geometries[at].recurrent.weights if is_recurrent(spec.network.layers[at]) else (0,)
+        return int(np.prod(geometries[at].weights) + np.prod(own))
     before, neurons = results.sizes[at : at + 2]
     if at == len(geometries):
         before = senders_to_dense(spec)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Iterator, List, Optional, Tuple, cast
 
-from ipulse_core.spec.composed_layers import NOT_IN_NIR, runs_composed
+from ipulse_core.spec.composed_layers import NOT_IN_NIR, is_in_nir
 from ipulse_core.spec.conv_layers import conv_geometries, conv_layers
 from ipulse_core.spec.derived_values import (
     first_capacity,
@@ -182,7 +182,7 @@ def not_written(spec: ExperimentSpec) -> Optional[str]:
     """Return why network.nir would be another network and is not written, or None."""
     if part_layers(spec.network):
         return f"{part_name(spec.network)} are not exported to NIR"
-    if runs_composed(spec):
+    if not is_in_nir(spec):
         return f"{NOT_IN_NIR} are not exported to NIR"
     layers = spiking_layers(spec.network)
     adapts = any(field_of(layer, "adaptation") is not None for layer in layers)

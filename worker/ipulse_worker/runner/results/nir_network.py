@@ -138,12 +138,13 @@ class NetworkGraph:
         entry = self._append_neurons(graph, constants, here, suffix)
         for way in others:
             graph.join(source, way, entry)
+        if field_of(layer, "recurrent") and self._target not in ("snntorch", "sinabs", "rockpool"):
+            size, own = self._planes(place.shape[0]), place.geometry
+            own = None if own is None else own.recurrent
+            loop = LayerPlace(f"{place.name}_recurrent", suffix, place.shape, size, own)
+            graph.loop(f"recurrent_{suffix}", self._weights(loop, constants), entry)
         if place.geometry is not None and place.geometry.pool != (1, 1):
             graph.append(f"pool_{suffix}", sum_pool(place.geometry))
-        if field_of(layer, "recurrent") and self._target not in ("snntorch", "sinabs", "rockpool"):
-            size = self._planes(place.shape[0])
-            loop = LayerPlace(f"{place.name}_recurrent", suffix, place.shape, size)
-            graph.loop(f"recurrent_{suffix}", self._weights(loop, constants), entry)
 
     def _append_neurons(
         self, graph: GraphChain, constants: NeuronConstants, here: str, suffix: str

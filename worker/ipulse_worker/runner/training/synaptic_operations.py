@@ -96,14 +96,21 @@ class OperationCounter:
         self.samples += lists[0][1].shape[1]
         for sender, (ids, counts) in enumerate(lists):
             receivers = [each for each in self.connections if each.sender == sender]
-            if receivers:
-                self._add(sender, ids, counts, receivers)
+            own = [each for each in receivers if each.receiver == sender - 1]
+            others = [each for each in receivers if each.receiver != sender - 1]
+            # A layer receives its own spikes in front of its pool.
+            for site_of, group in ((self._site_of.get(sender), others), (None, own)):
+                if group:
+                    self._add(site_of, ids, counts, group)
 
     def _add(
-        self, sender: int, ids: np.ndarray, counts: np.ndarray, receivers: List[Connection]
+        self,
+        site_of: Optional[np.ndarray],
+        ids: np.ndarray,
+        counts: np.ndarray,
+        receivers: List[Connection],
     ) -> None:
         slots, sites = np.arange(ids.shape[2]), len(receivers[0].fan_out)
-        site_of = self._site_of.get(sender)
         for step in range(self.steps):
             is_filled = slots < counts[step][:, None]
             sent = ids[step][is_filled].astype(np.int64)
@@ -138,8 +145,12 @@ def _connections(spec: ExperimentSpec) -> Iterator[Connection]:
         for number in field_of(layer, "residual") or ():
             yield Connection(int(number), at, name, delay, fan_out, geometry)
         if is_recurrent(layer):
-            own = np.full(neurons[at], neurons[at], np.int64)
-            yield Connection(at + 1, at, f"{name}_recurrent", 1, own, None)
+            convolved = None if geometry is None else geometry.recurrent
+            if convolved is None:
+                own = np.full(neurons[at], neurons[at], np.int64)
+            else:
+                own = conv_fan_out(convolved, np.ones(convolved.weights, bool))
+            yield Connection(at + 1, at, f"{name}_recurrent", 1, own, convolved)
 
 
 # Picojoules of HOROWITZ: an addition, and a multiplication with addition.

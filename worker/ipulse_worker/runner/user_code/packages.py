@@ -72,7 +72,7 @@ def balanced_package(
     spikes = package_spikes(neurons, spike_matmul(weights[0], ids, counts) * scale)
     if neurons.recurrent:
         weights = with_recurrent_weights(
-            rng, uniform, width, counts, spikes, (neurons.neurons, neurons.neurons)
+            rng, uniform, width, counts, spikes, neurons.recurrent_weights
         )
         currents = spike_matmul(weights[0], ids, counts) * scale
         spikes = package_spikes(neurons, currents, weights[1])
