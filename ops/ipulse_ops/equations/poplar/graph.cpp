@@ -1,8 +1,9 @@
 // The graph of a layer with equations.
 //
 // Inputs: current [steps][batch][neurons], parameters [batch][parameters][neurons], and in a
-// recurrent layer its weights [neurons][neurons], or a kernel. Outputs: x [steps][batch][neurons], states
-// [steps + 1][batch][states][neurons], and in a recurrent layer the total current, as current.
+// recurrent layer its weights [neurons][neurons], or a kernel. Outputs: x [steps][batch][neurons],
+// states [steps + 1][batch][states][neurons], and in a recurrent layer the total current, as
+// current.
 #include <algorithm>
 #include <cstdint>
 #include <map>
