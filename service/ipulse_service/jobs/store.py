@@ -43,8 +43,7 @@ def get(transaction: Transaction, job_id: str) -> JobRow:
     """Returns the job; a writing transaction locks it until it ends. Raises NotFound."""
     if not ids.is_id(ids.JOB, job_id):
         raise NotFound(
-            f"{job_id[:60]!r} is no id of a job, which is `job_` and 24 digits; `Client.find_id` "
-            "finds a job by its name, and commands do so themselves"
+            f"there is no job {job_id[:60]!r}: an id is `job_` and 24 digits from 0 to f"
         )
     query = _HOLD_BY_ID if transaction.is_writing else _BY_ID
     row = transaction.connection.execute(query, {"job_id": job_id}).one_or_none()

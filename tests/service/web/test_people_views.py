@@ -56,6 +56,9 @@ def test_used_time_is_added_up(page: Page, service: InProcess) -> None:
         transaction.connection.execute(insert(tables.usage), rows)
     page.open("/settings/usage")
     page.until(lambda: [text.split()[0] for text in page.texts("tfoot .number")] == TOTALS)
+    cells = page.all("tbody tr:first-child td")
+    heads = page.texts("thead th")
+    assert [cell.get_attribute("data-label") for cell in cells] == heads[1:]  # shown on a phone
     page.find("fieldset label:last-of-type input").click()
     page.until(lambda: len(page.texts("tbody tr")) == 1)
     assert page.texts("tbody .number") == ["5.00", "1.00", "0", "4"]

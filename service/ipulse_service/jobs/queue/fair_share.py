@@ -224,8 +224,8 @@ class Standing:
         shares = {name: self.share(Scope(name)) for name in {project, *self.project_ms}}
         part = _part(shares[project], shares.values())
         used = _part(self.project_ms.get(project, 0.0), self.project_ms.values())
-        text = f"jobs of others come first: of the device time lately used the project {project} "
-        text += f"has used {used:.0%}, with {part:.0%} of the shares"
+        text = f"the project {project} has used {used:.0%} of the recent device time, and its "
+        text += f"share is {part:.0%}"
         owners = {who: ms for (name, who), ms in self.used_ms.items() if name == project}
         if len(owners.keys() | {owner}) > 1:
             text += (

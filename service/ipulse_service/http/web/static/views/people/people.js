@@ -1,5 +1,5 @@
 // People and service accounts, for administrators: add, disable, make administrators.
-import { html, repeat } from "../../vendor.js";
+import { html, nothing, repeat } from "../../vendor.js";
 import { api } from "../../lib/api.js";
 import { View } from "../../app/view.js";
 import { ago } from "../../parts/ago.js";
@@ -55,7 +55,7 @@ class PeopleView extends View {
           users,
           (user) => user.name,
           (user) => html`<tr>
-          <th scope="row">${user.name} <span class="soft small">${user.full_name}</span></th>
+          <th scope="row">${user.name} ${user.full_name === user.name ? nothing : html`<span class="soft small">${user.full_name}</span>`}</th>
           <td data-label="Kind">${user.kind === "service" ? "service account" : user.is_admin ? "administrator" : "person"}${user.is_disabled ? html` ${badge("disabled", "cancelled")}` : ""}</td>
           <td data-label="Roles">${Object.entries(user.roles).map(
             ([project, role], index) =>

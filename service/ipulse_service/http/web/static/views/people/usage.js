@@ -6,6 +6,8 @@ import { empty } from "../../parts/states.js";
 
 /** The columns by which hours can be added up, with their names. */
 const COLUMNS = { project: "Project", user: "Person", device: "Device", month: "Month" };
+/** The columns of hours, with their names. */
+const FIGURES = { device_hours: "Hours", failed_hours: "Failed", lost_hours: "Lost" };
 const HOURS = new Intl.NumberFormat("en", { minimumFractionDigits: 2, maximumFractionDigits: 2 });
 
 class UsageView extends View {
@@ -35,7 +37,6 @@ class UsageView extends View {
 
   view(rows) {
     const total = (name) => rows.reduce((sum, row) => sum + row[name], 0);
-    const figures = ["device_hours", "failed_hours", "lost_hours"];
     return html`<div class="head"><h1>Usage</h1></div>
       <p class="soft">Device hours of attempts that have ended, in the month of their end (UTC). A job with n IPUs counts n times.</p>
       <fieldset class="field row"><legend>Add up by</legend>${Object.entries(COLUMNS).map(
@@ -45,15 +46,15 @@ class UsageView extends View {
       ${
         rows.length
           ? html`<div class="grid-box" tabindex="0" role="region" aria-label="Device hours"><table class="grid"><caption>Device hours</caption>
-        <thead><tr>${this.by.map((name) => html`<th scope="col">${COLUMNS[name]}</th>`)}<th scope="col" class="number">Hours</th><th scope="col" class="number">Failed</th><th scope="col" class="number">Lost</th><th scope="col" class="number">Attempts</th></tr></thead>
+        <thead><tr>${this.by.map((name) => html`<th scope="col">${COLUMNS[name]}</th>`)}${Object.values(FIGURES).map((words) => html`<th scope="col" class="number">${words}</th>`)}<th scope="col" class="number">Attempts</th></tr></thead>
         <tbody>${rows.map(
           (
             row,
           ) => html`<tr>${this.by.map((name, index) => (index ? html`<td data-label=${COLUMNS[name]}>${row[name] ?? ""}</td>` : html`<th scope="row">${row[name] ?? ""}</th>`))}
-          ${figures.map((name) => html`<td class="number" data-label=${name.replace("_hours", "")}>${row[name] ? HOURS.format(row[name]) : html`<span class="soft">0</span>`}</td>`)}
-          <td class="number" data-label="attempts">${row.attempts.toLocaleString("en")}</td></tr>`,
+          ${Object.entries(FIGURES).map(([name, words]) => html`<td class="number" data-label=${words}>${row[name] ? HOURS.format(row[name]) : html`<span class="soft">0</span>`}</td>`)}
+          <td class="number" data-label="Attempts">${row.attempts.toLocaleString("en")}</td></tr>`,
         )}</tbody>
-        <tfoot><tr><th scope="row">All</th>${this.by.slice(1).map(() => html`<td></td>`)}${figures.map((name) => html`<td class="number">${HOURS.format(total(name))}</td>`)}<td class="number">${total("attempts").toLocaleString("en")}</td></tr></tfoot></table></div>
+        <tfoot><tr><th scope="row">All</th>${this.by.slice(1).map(() => html`<td></td>`)}${Object.keys(FIGURES).map((name) => html`<td class="number">${HOURS.format(total(name))}</td>`)}<td class="number">${total("attempts").toLocaleString("en")}</td></tr></tfoot></table></div>
         <p class="soft small">Failed and lost hours are a part of the hours: of attempts that failed, and of those that workers have lost.</p>`
           : empty({ title: "No device time yet", text: "An attempt is counted when it ends.", command: "ipulse usage" })
       }`;
