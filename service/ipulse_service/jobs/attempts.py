@@ -30,7 +30,7 @@ from ipulse_service.jobs import (
 )
 from ipulse_service.jobs.job import JobRow
 from ipulse_service.jobs.leases import AttemptRow
-from ipulse_service.jobs.queue import found_missing, order, too_little
+from ipulse_service.jobs.queue import found_missing, order, preemption, too_little
 from ipulse_service.jobs.search import metrics_index
 from ipulse_service.quotas import store as quotas
 from ipulse_service.quotas import usage
@@ -81,7 +81,7 @@ def conclude(
     as time of the run: its agent or the service may have been off.
     """
     if attempt.preempted_for and outcome.reason is Reason.WORKER_STOPPED:
-        message = f"It made room for {attempt.preempted_for}."
+        message = f"It made room for {preemption.named(transaction, job, attempt.preempted_for)}."
         outcome = AttemptOutcome(Reason.PREEMPTED, message, outcome.summary)
     job = too_little.note(transaction, job, attempt, outcome.lacking)
     job = job._replace(state_since=min(job.state_since + silent_ms, transaction.now))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from sqlalchemy import update
+from sqlalchemy import select, update
 
 from ipulse_core.attempt_outcome import AttemptOutcome
 from ipulse_core.states import JobState, Reason
@@ -56,6 +56,12 @@ def pass_time(world: World, made: list[KnownAgent]) -> None:
     world.now += LONG_MS
     for agent in made:
         world.announce(agent)
+
+
+def log_of(world: World, pk: int) -> str:
+    with world.read() as transaction:
+        query = select(tables.events.c.body).where(tables.events.c.job_pk == pk)
+        return " ".join(transaction.connection.execute(query).scalars())
 
 
 def preempted(world: World) -> list[int]:
@@ -128,6 +134,7 @@ def test_a_project_below_its_share_gets_its_devices(world: World) -> None:
     for _ in range(6):
         pass_time(world, fleet)
         stopped = set(preempted(world))
+        assert not any("vision" in log_of(world, pk) for pk in stopped), "a project of others"
         for agent in fleet:
             if running[agent.name].job.pk in stopped:
                 give_back(world, running[agent.name])

@@ -20,7 +20,7 @@ from ipulse_service.jobs.queue.durations import FEWEST
 from ipulse_service.jobs.queue.waiting import QueueView, Waiting
 from tests.service.jobs.queue_world import World
 from tests.service.jobs.test_fair_share import new_world
-from tests.service.jobs.test_preemption import give_back, preempted
+from tests.service.jobs.test_preemption import give_back, log_of, preempted
 
 MINUTE = 60_000
 
@@ -220,6 +220,7 @@ def test_a_project_gets_what_it_reserved_where_jobs_may_be_preempted(world: Worl
     machine(world, 1)
     assert preempted(world) == [claim.job.pk]
     give_back(world, claim)
+    assert "vision" not in log_of(world, claim.job.pk), "a project of others"
     assert claimed(world, agent) == theirs
 
 

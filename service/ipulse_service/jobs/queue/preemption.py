@@ -90,6 +90,16 @@ def must_stop(transaction: Transaction, attempt: AttemptRow) -> bool:
     return False
 
 
+def named(transaction: Transaction, job: JobRow, waiting_id: str) -> str:
+    """Returns how the log of a job names the one for which it stops.
+
+    That is its id in the same project: who reads the log may not see jobs of other projects.
+    """
+    query = select(jobs.c.project).where(jobs.c.id == waiting_id)
+    is_of_project = transaction.connection.execute(query).scalar() == job.project
+    return waiting_id if is_of_project else "another job"
+
+
 @dataclass
 class _Pool:
     """A pool that allows preemption, at one moment."""
@@ -160,7 +170,7 @@ class _Pool:
             return ""
         room = self.rooms.of(self.members[victim.agent])
         if room.is_reserved_for(job.project) and victim.project != job.project:
-            why = f"the project {job.project} has reserved the worker {victim.agent}"
+            why = f"another project has reserved the worker {victim.agent}"
         elif job.priority > victim.priority:
             why = f"its priority is {job.priority}, and that of this job {victim.priority}"
         else:
@@ -187,10 +197,10 @@ class _Pool:
         if not (is_under and is_over and comes_first):
             return ""
         return (
-            f"of {total} devices in use of the pool {self.pool.name} the project {job.project} "
-            f"uses {used[job.project]} and has a share of {parts[job.project]:.1f}, and the "
-            f"project {victim.project} uses {used[victim.project]} and has a share of "
-            f"{parts[victim.project]:.1f}"
+            f"of {total} devices in use of the pool {self.pool.name} the project {victim.project} "
+            f"uses {used[victim.project]} and has a share of {parts[victim.project]:.1f}, and "
+            f"another project uses {used[job.project]} and has a share of "
+            f"{parts[job.project]:.1f}"
         )
 
 
@@ -221,7 +231,8 @@ def _order(transaction: Transaction, job: JobRow, order_: Order) -> str:
         attempts.c.pk == order_.attempt.pk, attempts.c.finished_at.is_(None)
     )
     transaction.connection.execute(this.values(preempted_for=waiting.id))
-    line = f"It is asked to stop at its next checkpoint, for {waiting.id}: {order_.why}."
+    other = named(transaction, job, waiting.id)
+    line = f"It is asked to stop at its next checkpoint, for {other}: {order_.why}."
     lines = events.log_events([line], "info", "service")
     last_seq = events.append(transaction, job.pk, job.last_seq, job.attempt, lines)
     store.update(transaction, job, job._replace(last_seq=last_seq))

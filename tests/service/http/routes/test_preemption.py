@@ -10,7 +10,7 @@ from tests.service.agents import Attempt, phase
 from tests.service.http.routes.test_queue import announce, claim, waits
 from tests.service.http.routes.test_scheduling import submit
 from tests.service.people import checked
-from tests.service.running import InProcess
+from tests.service.running import SPEC, InProcess
 
 pytestmark = pytest.mark.postgresql
 
@@ -61,3 +61,20 @@ def test_the_agent_is_told_and_the_log_says_why(alone: InProcess) -> None:
     with alone.database.read() as transaction:
         query = select(func.count()).where(tables.events.c.body.contains(f"for {high}: its prio"))
         assert transaction.connection.execute(query).scalar_one() == 1
+
+
+def test_the_log_names_nothing_of_another_project(alone: InProcess) -> None:
+    """Who sees the job that stops may not see the other one."""
+    checked(alone.user.post("/v1/projects", json={"name": "vision"}))
+    low, attempt = running_for_long(alone)
+    in_vision = {"headers": {"ipulse-project": "vision"}, "params": {"priority": 10}}
+    high = checked(alone.user.post("/v1/jobs", json=SPEC, **in_vision))["id"]
+    alone.state.reaper.reap()
+    assert attempt.heartbeat().json()["must_return"] is True
+    attempt.put("checkpoint-1", "checkpoint", b"weights")
+    attempt.finish("worker_stopped")
+    shown = alone.job(low)
+    assert [each["reason"] for each in shown["attempts"]] == ["preempted"]
+    for text in (str(shown["attempts"]), str(alone.events(low))):
+        assert high not in text
+        assert "vision" not in text
