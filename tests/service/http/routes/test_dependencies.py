@@ -6,7 +6,9 @@ from typing import Any
 
 import pytest
 
+from tests.service.agents import Attempt
 from tests.service.conditions import eventually
+from tests.service.http.routes.joined_agent import JoinedAgent
 from tests.service.http.routes.test_submission import check_problem
 from tests.service.running import SPEC, InProcess
 
@@ -111,11 +113,25 @@ def test_n20_a_broken_one_ends_all_that_follow_once(service: InProcess) -> None:
         assert states == ["blocked", "cancelled"]
 
 
-def test_n20_a_blocked_job_is_never_claimed(service: InProcess) -> None:
+def test_n20_a_blocked_job_is_never_claimed(service: InProcess, agent: JoinedAgent) -> None:
+    """Not by its id, and not by an agent that takes what comes first."""
+    agent.kinds.remove("cpu")  # which jobs of other tests use
+    emulated = {**SPEC, "device": {"kind": "emulator"}}
     first = service.submit()["id"]
-    job = submit(service, first)
-    assert check_problem(service.claim(job["id"]), 409)["code"] == "not_claimable"
-    end(service, first, "cancelled")
+    query = {"after": [first]}
+    job = service.user.post("/v1/jobs", json=emulated, params=query).json()["id"]
+    service.user.patch(f"/v1/jobs/{job}", json={"priority": 100})
+    later = service.submit(emulated)["id"]
+    assert check_problem(service.claim(job, kinds=("emulator",)), 409)["code"] == "not_claimable"
+    attempt = Attempt(agent.http, agent.claim(None).json())
+    assert attempt.claim["job_id"] == later
+    attempt.complete()
+    assert check_problem(agent.claim(None), 409)["code"] == "not_claimable"
+    end(service, first, "succeeded")
+    eventually(lambda: service.job(job)["state"] == "queued")
+    attempt = Attempt(agent.http, agent.claim(None).json())
+    assert attempt.claim["job_id"] == job
+    attempt.complete()
 
 
 def test_a_blocked_job_is_cancelled_but_not_paused(service: InProcess) -> None:
