@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, List
+from typing import Any
 
 import pytest
 
@@ -15,7 +15,7 @@ from ipulse_core.spec.layer_values import (
     values_read,
 )
 
-LAYERS: List[Dict[str, Any]] = [{"neurons": 12, "name": "features"}, {"neurons": 10}]
+LAYERS: list[dict[str, Any]] = [{"neurons": 12, "name": "features"}, {"neurons": 10}]
 CROSS_ENTROPY = "-sum(label * log_softmax(mean_over_time(membrane)))"
 
 
@@ -25,15 +25,15 @@ def spec(readout: str = "leaky", data: Any = None, **training: Any) -> Any:
     return parse_spec({"version": 1, "network": network, "training": training, **more})
 
 
-def loss(text: str, **more: Any) -> Dict[str, Any]:
+def loss(text: str, **more: Any) -> dict[str, Any]:
     return {"kind": "equations", "loss": text, **more}
 
 
-def penalty(text: str, **more: Any) -> Dict[str, Any]:
+def penalty(text: str, **more: Any) -> dict[str, Any]:
     return {"kind": "equations", "penalty": text, **more}
 
 
-def refused(**changes: Any) -> List[Problem]:
+def refused(**changes: Any) -> list[Problem]:
     with pytest.raises(InvalidSpec) as caught:
         spec(**changes)
     return list(caught.value.problems)
