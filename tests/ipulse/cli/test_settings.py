@@ -98,8 +98,8 @@ def test_the_last_of_equal_settings_counts(offline: Run, spec_file: Path) -> Non
         ("kind=sgd", "/kind", "training"),
         ("learning_rat=1", "/learning_rat", "did you mean /training/optimizer/learning_rate?"),
         (
-            "network.layers=[{kind: conv2d, filters: 2, kernel_size: 1, recurrent: true}]",
-            "/network/layers/0/recurrent",
+            "network.layers=[{kind: conv2d, filters: 2, kernel_size: 1, colour: red}]",
+            "/network/layers/0/colour",
             "the fields here are",
         ),
         ("training.epochs=five", "/training/epochs", "got 'five'"),
