@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import Any, Dict, Optional
 
+from ipulse_core.spec.kind_fields import field_of
+
 
 def layer_name(index: int, hidden: int, given: Optional[str] = None) -> str:
     """Returns the name of a layer: the one that it was given, or `layers[0]`, or `readout`.
@@ -24,6 +26,6 @@ def shown_names(network: Any) -> Dict[str, str]:
     hidden = len(network.layers)
     keys = [*(str(number) for number in range(1, hidden + 1)), "readout"]
     return {
-        key: layer_name(index, hidden, getattr(layer, "name", None))
+        key: layer_name(index, hidden, field_of(layer, "name"))
         for index, (key, layer) in enumerate(zip(keys, (*network.layers, network.readout)))
     }

@@ -30,6 +30,7 @@ from ipulse_core.spec.derived_values import (
     has_step_targets,
     is_regression,
 )
+from ipulse_core.spec.kind_fields import field_of
 from ipulse_core.spec.layer_names import layer_name
 
 
@@ -88,8 +89,8 @@ def _indices(network: Any) -> Dict[str, int]:
     """Returns the indices of the layers by each of their names, the readout last."""
     layers, hidden = [*network.layers, network.readout], len(network.layers)
     found = {layer_name(index, hidden): index for index in range(hidden + 1)}
-    own = ((getattr(layer, "name", None), index) for index, layer in enumerate(layers))
-    return {**found, **{name: index for name, index in own if name is not None}}
+    own = ((field_of(layer, "name"), index) for index, layer in enumerate(layers))
+    return {**found, **{name: index for name, index in own if name}}
 
 
 def _layer_values(spec: Any) -> Dict[str, LayerValue]:
