@@ -441,7 +441,7 @@ def refusal_of(feature: str, on: str, combined_with: Sequence[str] = ()) -> Refu
 def _problems(
     uses: Mapping[str, List[Use]], listed: Sequence[Refusal], on: str
 ) -> Iterator[Problem]:
-    """Yields the first problem of each use of a feature."""
+    """Yields the first problem of each place that uses a feature."""
     done = set()
     for refusal in listed:
         if on not in refusal.on or not all(name in uses for name in refusal.combined_with):
@@ -452,9 +452,9 @@ def _problems(
                 combined_with = [
                     [each for each in of if each.layer == use.layer] for of in combined_with
                 ]
-            if not all(combined_with) or (refusal.feature, use) in done:
+            if not all(combined_with) or (refusal.feature, use.pointer) in done:
                 continue
-            done.add((refusal.feature, use))
+            done.add((refusal.feature, use.pointer))
             last = combined_with[-1][0].pointer.rpartition("/")[0] if combined_with else ""
             pointer = use.pointer if refusal.at is None else refusal.at
             yield Problem(pointer, refusal.code, refusal.text(on, use.value, last))
