@@ -157,8 +157,15 @@ def _of_layers() -> Iterator[Refusal]:
         ("quantisation", "weights are not quantised on {device}"),
     ):
         yield Refusal(name, reason, _CPU_OR_EMULATOR, on=IPU)
-    for part, what in (("equations", "equations"), ("convolution", "a convolution")):
-        for name in ("capacity", "growing_capacity"):
+    for name in ("capacity", "growing_capacity"):
+        yield Refusal(
+            name,
+            "a recurrent layer with a package sends all its spikes",
+            "remove one of the two",
+            combined_with=("recurrent", "package"),
+            same_layer=True,
+        )
+        for part, what in (("equations", "equations"), ("convolution", "a convolution")):
             yield Refusal(
                 name,
                 f"on {{device}} a recurrent layer with {what} sends all its spikes",

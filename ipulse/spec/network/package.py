@@ -104,6 +104,3 @@ class PackageLayerSpec(NamedLayer):
         yield from wrong_lengths(values, self.neurons, "neurons")
         yield from too_many_slots(self, self.neurons)
         yield from policy_without_capacity(self)
-        if self.recurrent and self.capacity is not None:
-            detail = "a recurrent layer with a package sends all its spikes: remove one of the two"
-            yield Problem("/capacity", "unsupported", detail)
