@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from ipulse_core.errors import InvalidInput, Problem
 from ipulse_core.prediction.network_on_tiles import network_on_tiles
+from ipulse_core.spec.composed_layers import composed_sizes
 from ipulse_core.spec.conv_layers import conv_geometries, hidden_sizes
 from ipulse_core.spec.conv_memory import TileConvolution, predict_convolution, predict_pool
 from ipulse_core.spec.equations_memory import TileEquations, predict_equations
@@ -110,16 +111,8 @@ def _programs(spec: ExperimentSpec, network: TileNetwork) -> list[MemoryPredicti
             sizes = (slots, states, max(1, parameters), _own_weights(spec, first))
             found.append(predict_equations(TileEquations(*sizes, *run)))
         elif stretch.is_conv and is_recurrent(described):
-            synapse, adapts = (
-                int(field_of(described, name) is not None)
-                for name in ("synapse_decay", "adaptation")
-            )
-            sizes = (
-                geometries[first].neurons,
-                1 + synapse + adapts,
-                3 + synapse + 2 * adapts,
-                _own_weights(spec, first),
-            )
+            neurons = geometries[first].neurons
+            sizes = (neurons, *composed_sizes(described), _own_weights(spec, first))
             found.append(predict_equations(TileEquations(*sizes, *run)))
         if stretch.is_conv:
             geometry = geometries[first]

@@ -5,7 +5,7 @@ The arguments are parts of `ipulse.spec.ExperimentSpec` or of the document that 
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Tuple
 
 from ipulse_core.neurons.constants import ROWS
 from ipulse_core.spec.conv_layers import conv_layers, is_conv
@@ -85,6 +85,13 @@ def is_composed_convolution(spec: Any, index: int) -> bool:
     return is_cut or reads_membrane(spec, index) or has_composed_neurons(spec.network, layer)
 
 
+def composed_sizes(layer: Any) -> Tuple[int, int]:
+    """Returns the numbers of states and of constants of LIF neurons that run as equations."""
+    synapse = field_of(layer, "synapse_decay") is not None
+    adapts = field_of(layer, "adaptation") is not None
+    return 1 + synapse + adapts, 3 + synapse + 2 * adapts
+
+
 def stored_states(spec: Any, index: int) -> int:
     """Returns how many numbers a neuron of a hidden layer stores for each step besides its current.
 
@@ -94,9 +101,7 @@ def stored_states(spec: Any, index: int) -> int:
     if has_equations(layer):
         states = len(layer.neuron.states)
     elif is_composed_convolution(spec, index):
-        states = 1 + sum(
-            field_of(layer, each) is not None for each in ("synapse_decay", "adaptation")
-        )
+        states, _ = composed_sizes(layer)
     else:
         return 0
     return 1 + states + reads_membrane(spec, index)  # and the value of `spike`
