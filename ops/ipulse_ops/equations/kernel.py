@@ -36,7 +36,7 @@ VECTORS = {
     "x86_avx2": ("-mavx2",),
     "x86_avx512": AVX512_FLAGS,
 }
-_FUNCTIONS = {"forward": 9, "backward": 13}  # how many arrays each takes
+_FUNCTIONS = {"forward": (9, 7), "backward": (13, 6)}  # how many arrays and numbers each takes
 
 
 def build_equations(
@@ -113,10 +113,10 @@ class EquationsKernel:
         self._threads = max(1, threads)
         library = ctypes.CDLL(str(build_equations(layer, cpu=cpu)))
         self._calls: Dict[str, Any] = {}
-        for name, arrays in _FUNCTIONS.items():
+        for name, (arrays, numbers) in _FUNCTIONS.items():
             function = getattr(library, f"ipulse_equations_{name}")
             function.restype = ctypes.c_int64
-            function.argtypes = [ctypes.c_void_p] * arrays + [ctypes.c_int64] * 7
+            function.argtypes = [ctypes.c_void_p] * arrays + [ctypes.c_int64] * numbers
             self._calls[name] = function
         self._pool: Optional[ThreadPoolExecutor] = None
         self.seconds = dict.fromkeys(_FUNCTIONS, 0.0)
@@ -213,7 +213,7 @@ class EquationsKernel:
         taken = None if lists is None else aligned((batch, neurons))
         arrays: List[Any] = [current, parameters, states, by_spikes, by_current, carry, sums]
         arrays += [senders, received, *(lists or (None, None)), taken, slots]
-        found = self._run("backward", arrays, current.shape, self.layer.truncate or 0, 0)
+        found = self._run("backward", arrays, current.shape, self.layer.truncate or 0)
         total = np.zeros(sums.shape[1:])
         for sample in sums:
             total += sample

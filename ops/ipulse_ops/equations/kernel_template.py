@@ -23,7 +23,8 @@ struct IeeeArithmetic {{
 
 constexpr std::int64_t STATES = {states}, TRAINED = {trained};
 constexpr bool RECURRENT = {recurrent};
-// Of a recurrent convolution: planes of neurons, taps, and rows and columns of zeros before them.
+// Of a recurrent convolution: the sizes of the neurons' planes, of the kernel, and of the padding
+// before the first row and column.
 constexpr bool CONVOLVES = {convolves};
 [[maybe_unused]] constexpr std::int64_t HEIGHT = {height}, WIDTH = {width}, FILTERS = {filters},
     ROWS = {rows}, COLUMNS = {columns}, ABOVE = {above}, BEFORE = {before_columns};
@@ -214,8 +215,7 @@ extern "C" std::int64_t ipulse_equations_backward(
     [[maybe_unused]] const float *recurrent, [[maybe_unused]] float *all_received,
     const float *all_ids, const float *all_counts, float *all_taken,
     [[maybe_unused]] const float *all_slots, std::int64_t steps, std::int64_t batch,
-    std::int64_t neurons, std::int64_t begin, std::int64_t end, std::int64_t truncate,
-    std::int64_t) {{
+    std::int64_t neurons, std::int64_t begin, std::int64_t end, std::int64_t truncate) {{
   const IeeeArithmetic scope;
   std::int64_t first_bad = -1;
   for (std::int64_t sample = begin; sample < end; ++sample) {{

@@ -290,9 +290,9 @@ class EquationsNeurons(tf.keras.layers.Layer):  # type: ignore[misc] # TensorFlo
         """Return the value of `spike` of every neuron, and the rest as `_forward`."""
         arguments = [_whole(parameters), _whole(current), keep, *map(_whole, recurrent)]
         if recurrent:
-            firsts = np.full(current.shape[:2], -1 if self.policy == "top" else 0, np.int64)
-            if self.policy == "cyclic":  # the same as those of chosen_slots
-                firsts = cyclic_offsets(seed % 2**64, 0, *current.shape)
+            firsts = _offsets(self.policy, seed, current.shape)
+            if firsts is None:
+                firsts = np.full(current.shape[:2], -1 if self.policy == "top" else 0, np.int64)
             arguments.append(Senders(int(self.capacity or 0), _whole(firsts)))
         found = self._kernel.forward(*arguments)
         if found.first_bad_step >= 0:
@@ -399,8 +399,12 @@ def chosen_slots(
     x: np.ndarray, capacity: int, policy: str, seed: int, gate: Optional[np.ndarray] = None
 ) -> Selection:
     """Return the neurons of `x [time, batch, neurons]`, above 0 where they spike, with a slot."""
-    offsets = cyclic_offsets(seed % 2**64, 0, *x.shape) if policy == "cyclic" else None
-    return select_spikes(x, 0.0, gate, capacity, policy, offsets)
+    return select_spikes(x, 0.0, gate, capacity, policy, _offsets(policy, seed, x.shape))
+
+
+def _offsets(policy: str, seed: int, shape: Sequence[int]) -> Optional[np.ndarray]:
+    """Return the neurons from which slots are given, `[time, batch]`; None: of another policy."""
+    return cyclic_offsets(seed % 2**64, 0, *shape) if policy == "cyclic" else None
 
 
 def by_neurons(
