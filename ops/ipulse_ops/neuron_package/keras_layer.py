@@ -14,8 +14,11 @@ from ipulse_ops.keras.equations_neurons import NotFinite, by_neurons
 from ipulse_ops.neuron_package.calls import BrokenPackage, PackageCalls
 from ipulse_ops.neuron_package.interface import Gradients, Values
 from ipulse_ops.neuron_package.layer_neurons import LayerNeurons
-from ipulse_ops.neuron_package.recurrence import recurrent_backward, recurrent_forward
-from ipulse_ops.neuron_package.windows import window_gradients
+from ipulse_ops.neuron_package.sequences import (
+    recurrent_backward,
+    recurrent_forward,
+    window_gradients,
+)
 from ipulse_ops.validation import choice
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from ipulse_ops.neuron_package.recurrence import with_own_spikes
+from ipulse_ops.neuron_package.sequences import with_own_spikes
 from tests.ops.neuron_package.layers import (
     BATCH,
     NEURONS,

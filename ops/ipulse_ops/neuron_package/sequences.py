@@ -1,13 +1,13 @@
-"""Runs neurons of a package that receive their own spikes of the step before.
+"""Recurrence and truncated gradients of packages, which run whole sequences.
 
-A package runs whole sequences. The spikes of a step depend on no later currents, so that each call
-makes one more step final: calls are repeated until the spikes give the currents that they came
-from. The gradient is found in the same way, from the last step on. Sums are in a fixed order.
+The spikes of a step depend on no later currents, so that with recurrence each call makes one more
+step final: calls are repeated until the spikes give the currents that they came from. The gradient
+is found in the same way, from the last step on. Sums are in a fixed order.
 """
 
 from __future__ import annotations
 
-from typing import Tuple
+from typing import Callable, Tuple
 
 import numpy as np
 
@@ -68,3 +68,26 @@ def recurrent_backward(
             break
         received = found
     return by_currents, by_parameters
+
+
+def window_gradients(
+    backward: Callable[[np.ndarray], Tuple[np.ndarray, Gradients]],
+    by_spikes: np.ndarray,
+    steps: int,
+) -> np.ndarray:
+    """Return the gradients of the currents within windows of `steps` steps.
+
+    A package runs whole sequences, and its gradients are linear in those of the spikes. It is
+    called for each window with the gradients of the window's spikes alone; what they give currents
+    of earlier windows is left out. Gradients of parameters are sums over all steps and are lost.
+
+    backward: returns the gradients of currents and parameters by those of the spikes.
+    by_spikes: `[time, batch, neurons]`.
+    """
+    found = np.zeros_like(by_spikes)
+    for first in range(0, len(by_spikes), steps):
+        window = slice(first, first + steps)
+        alone = np.zeros_like(by_spikes)
+        alone[window] = by_spikes[window]
+        found[window] = backward(alone)[0][window]
+    return found
