@@ -60,7 +60,7 @@ _PREDICTIONS = {
 
 
 class LayerValue(NamedTuple):
-    """What equations may read of a layer.
+    """The membrane or the spikes of a layer, as equations may read them.
 
     Attributes:
         layer: The layer's index, the readout last.
@@ -275,7 +275,9 @@ class _Reader:
         right = [name for name in RIGHT if name in reads]
         details = []
         if self._is_penalty and not self._reads_readout(reads) and not self._layers_read():
-            details.append("nothing of a layer is in an equation: use layers[0].membrane or so")
+            details.append(
+                "nothing of a layer is in an equation: use layers[0].membrane or layers[0].spikes"
+            )
         if not self._is_penalty and not self._reads_readout(reads):
             details.append(f"nothing of the readout is in an equation: use {' or '.join(READOUTS)}")
         if MEMBRANE in readouts and len(readouts) > 1:

@@ -1,1 +1,1 @@
-"""What a training step on tiles will take, before anything is compiled."""
+"""Predictions for a training step on tiles, before anything is compiled."""

@@ -80,7 +80,7 @@ def equations_of_spec(spec: Any, described: Any) -> LossEquations:
 
 
 def prediction_of_spec(spec: Any) -> str:
-    """Returns the prediction of a spec whose loss is of equations and names none."""
+    """Returns the default prediction of a spec's loss, which is made of equations."""
     equations = equations_of_spec(spec, spec.training.loss)
     return default_prediction(equations.reads, dict(equations.layers))
 

@@ -51,7 +51,7 @@ class LayerEquations:
 
     @property
     def shows_membranes(self) -> bool:
-        """Whether the last state is the neuron's membrane in the step before, with a gradient."""
+        """Whether the last state is the membrane before the reset, which losses may read."""
         return self.neuron.states[-1] == MEMBRANE
 
     @property

@@ -103,7 +103,7 @@ class JobRow(NamedTuple):
 
     @property
     def tag(self) -> str:
-        """Its version, as a part of ETags.
+        """The job's version, of which ETags are made.
 
         After an old backup was restored, version numbers are used again; the time makes them
         different. A job that is deleted and imported has the version and time of before.

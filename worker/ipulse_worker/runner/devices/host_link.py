@@ -115,10 +115,7 @@ def _is_lif_convolution(part: Stretch) -> bool:
 
 
 def _read_spikes(spec: ExperimentSpec, part: Stretch) -> Set[int]:
-    """Return the hidden layers of a part whose spikes the loss reads, from 0 in the part.
-
-    So do regularisers.
-    """
+    """Return the layers, from 0 in the part, whose spikes the loss or a regulariser reads."""
     found: Set[int] = set()
     for layer, what in _values_of_equations(spec):
         if what == SPIKES and layer in part.layers:

@@ -5,7 +5,7 @@ import { stops } from "../../charts/points.js";
 import { isolated, label, metric } from "../../lib/format.js";
 import { html } from "../../vendor.js";
 
-const FEW_SETTINGS = 3; // that stand beside the results in a table, and in a legend
+const FEW_SETTINGS = 3; // with more, tables and legends show the names of jobs instead
 const MOST_BANDS = 8; // groups with bands and with the curves of their jobs; more hide each other
 const MOST_PLACES = 1000; // of a mean
 
@@ -51,8 +51,8 @@ export function words(group, { settings }, names) {
 }
 
 /**
- * What groups are called, and the settings that tell them apart: if these are many, the groups have the names of their
- * jobs, with the settings that tell groups of one name apart.
+ * The titles of groups, and the settings in which they differ. If these are many, groups are named after their jobs,
+ * and those with one name have their differing settings behind it.
  * @returns {{titles: string[], keys: string[], isLong: boolean}}
  */
 export function titled(comparison, keys = telling(comparison)) {
