@@ -124,10 +124,23 @@ def _made(name: str) -> Any:
     if not is_group:
         command = load(COMMANDS[name])
         app.command(name, cls=_class_of(name), epilog=epilog_of(name))(guarded(command))
-        return typer.main.get_command(app)
+        return _without_types(typer.main.get_command(app))
     for each, place in GROUPS[name].items():
         app.command(each, epilog=epilog_of(f"{name} {each}"))(guarded(load(place)))
-    return typer.main.get_group(app)
+    group = typer.main.get_group(app)
+    for command in group.commands.values():
+        _without_types(command)
+    return group
+
+
+def _without_types(command: Any) -> Any:
+    """Return a command whose help calls numbers N and shows no types of Python."""
+    for parameter in command.params:
+        if parameter.param_type_name == "argument":
+            parameter.display_type_rich = lambda ctx: None
+        elif parameter.metavar is None and parameter.type_descriptor.is_ranged:
+            parameter.metavar = "N"
+    return command
 
 
 def _class_of(name: str) -> Any:
