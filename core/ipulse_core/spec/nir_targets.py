@@ -133,13 +133,9 @@ def _losses(network: Any, target: str, trained: Mapping[str, Any]) -> Iterator[T
             yield f"{pointer}/adaptation", f"the adaptive thresholds of {place}: {NO_ADAPTATION}"
         if field_of(layer, "residual") and target != "generic":
             yield f"{pointer}/residual", f"the residual addition of {place}: {name} runs chains"
-        is_looped = target in _RECURRENT and (target == "generic" or not is_conv(layer))
-        if field_of(layer, "recurrent") and not is_looped:
-            runs = "runs no loops"
-            if target == "snntorch":
-                runs = "runs recurrent layers of NIR differently"
-            elif target in _RECURRENT:
-                runs = "was not seen to run loops of convolutions"
+        if field_of(layer, "recurrent") and target not in _RECURRENT:
+            is_other = target == "snntorch"
+            runs = "runs recurrent layers of NIR differently" if is_other else "runs no loops"
             yield f"{pointer}/recurrent", f"the recurrence of {place}: {name} {runs}"
 
 
