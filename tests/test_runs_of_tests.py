@@ -105,6 +105,12 @@ class TestVerify:
         checkout.run("scripts/test", "--verify", "--resume")
         assert checkout.calls() == len(rows) + 1
 
+    def test_what_measures_times_runs_last_and_by_itself(self, checkout: Checkout) -> None:
+        checkout.run("scripts/test", "--verify")
+        *others, last = (checkout.folder / "calls").read_text().splitlines()
+        assert "verify and alone" in last
+        assert all("not alone" in call for call in others)
+
     def test_a_part_of_a_part_is_not_recorded(self, checkout: Checkout) -> None:
         checkout.run("scripts/test", "--verify", "-k", "some")
         checkout.run("scripts/test")

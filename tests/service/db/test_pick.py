@@ -22,6 +22,7 @@ def empty_database(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 
 
 @pytest.mark.verify
+@pytest.mark.alone
 @pytest.mark.parametrize("gangs", [False, True], ids=["one processor", "several IPUs"])
 def test_a_pick_among_100_000_jobs_of_200_people_is_short(empty_database: str, gangs: bool) -> None:
     rows = pick.measure(empty_database, 100_000, 200, 200, gangs)

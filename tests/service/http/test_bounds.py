@@ -40,13 +40,12 @@ from tests.service.measures import Transactions
 from tests.service.profiles import profiled_job, tiles
 from tests.service.running import InProcess
 
-# Beside other parts of the tests (scripts/test) a core is shared, and processor time is up to twice
-# as long.
-BUSY = 2.0 if os.environ.get("BESIDE_OTHERS") else 1.0
-LONGEST_TRANSACTION = 0.5 * BUSY  # seconds
-LOOP_SECONDS = 1.0 * BUSY  # of processor time
+pytestmark = pytest.mark.alone
+
+LONGEST_TRANSACTION = 0.5  # seconds
+LOOP_SECONDS = 1.0  # of processor time
 GROWTH_BYTES = 64 * 2**20
-ANSWERED_SECONDS = 2.0 * BUSY  # by when another request is answered
+ANSWERED_SECONDS = 2.0  # by when another request is answered
 
 
 @dataclass

@@ -28,7 +28,7 @@ SECONDS = 4.0  # of one round
 REFUSALS = 1000
 REFUSAL_SECONDS = 0.0005  # of processor time
 
-pytestmark = pytest.mark.verify
+pytestmark = [pytest.mark.verify, pytest.mark.alone]
 
 
 @pytest.fixture

@@ -33,7 +33,7 @@ ANSWERED_SECONDS = 1.0  # by when an agent has its answer
 CLAIMS = 30
 NOTICED_SECONDS = 45.0  # of listening, after which a dead agent has lost its job
 
-pytestmark = pytest.mark.verify
+pytestmark = [pytest.mark.verify, pytest.mark.alone]
 
 
 @contextmanager

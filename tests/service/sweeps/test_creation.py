@@ -99,6 +99,7 @@ def test_a_sweep_that_is_not_there(service: InProcess) -> None:
 
 
 @pytest.mark.verify
+@pytest.mark.alone
 def test_a_thousand_trials_are_checked_within_a_second(service: InProcess) -> None:
     rates = [number / 100_000 for number in range(1, 101)]
     parameters = {RATE: {"values": rates}, NEURONS: {"values": list(range(1, 11))}}
