@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from sqlalchemy import text
+from sqlalchemy import Column, MetaData, String, Table, insert, select, text
 
 from ipulse.stack.program_log import CANNOT_START
 from ipulse_service.db import migrations
@@ -82,6 +82,32 @@ class TestStart:
         code, log = self.start(home)
         assert code == 3
         assert "belongs to a newer version" in log
+
+    def test_a_database_that_was_moved_is_not_begun_anew(self, home: Path) -> None:
+        settings_for(home, "redis://unused")
+        (home / "ipulse.db.moved").touch()
+        code, log = self.start(home)
+        assert code == 3
+        assert "set IPULSE_DATABASE_URL" in log
+        assert not (home / "ipulse.db").exists()
+
+    @pytest.mark.parametrize("name", ["jobs", "alembic_version"])
+    def test_tables_of_another_program_are_not_touched(
+        self, home: Path, postgresql_server: PostgreSQLServer, name: str
+    ) -> None:
+        settings_for(home, "redis://unused")
+        url = postgresql_server.new_database()
+        table = Table(name, MetaData(), Column("version_num", String))
+        database = Database(url)
+        with database.write() as transaction:
+            table.create(transaction.connection)
+            transaction.connection.execute(insert(table).values(version_num="1f00"))
+        code, log = self.start(home, IPULSE_DATABASE_URL=url)
+        assert code == 3
+        assert "of another program" in log
+        with database.read() as transaction:
+            assert transaction.connection.execute(select(table)).scalars().all() == ["1f00"]
+        database.close()
 
     @pytest.mark.parametrize(
         ("url", "fix"),

@@ -10,12 +10,13 @@ from sqlalchemy import make_url
 from sqlalchemy.exc import ArgumentError
 
 from ipulse.stack.home import Home
-from ipulse_core.errors import InvalidInput, Problem
+from ipulse_core.errors import Conflict, InvalidInput, Problem
 from ipulse_service.backup import target
 from ipulse_service.backup.archive_file import sync_folder
 from ipulse_service.backup.making import opened_database, refuse_other_schema
 from ipulse_service.backup.restoring import explained
 from ipulse_service.backup.rows import DatabaseRows
+from ipulse_service.db.sqlite import moved_file
 from ipulse_service.settings import Settings
 
 
@@ -38,14 +39,16 @@ def move(settings: Settings, url: str) -> Moved:
     Raises:
         InvalidInput: `url` is not that of a PostgreSQL database, or rows do not fit it.
         NotFound: The home has no database.
-        Conflict: A service runs, or the new database has content of its own.
+        Conflict: A service runs, the new database has content of its own, or the home was moved
+            to another one before.
         Unavailable: A database fails.
     """
     _check_kinds(settings.database_url, url)
     path = Path(str(make_url(settings.database_url).database))
-    kept = path.with_name(f"{path.name}.moved")
+    kept = moved_file(path)
     with Home(settings.home).held(), explained():
-        if not path.exists() and kept.exists():  # a former call was cut short at its end
+        was_moved = not path.exists() and kept.exists()
+        if was_moved:  # perhaps by a call that was cut short at its end
             path = kept
         moved = settings.model_copy(update={"database_url": f"sqlite:///{quote(str(path))}"})
         with opened_database(moved), target.target_at(moved.database_url) as present:
@@ -61,6 +64,12 @@ def move(settings: Settings, url: str) -> Moved:
             new.refuse_users()
             content = new.examine(source)
             target.refuse_loss(new, content)
+            if was_moved and content is not target.Content.SAME:
+                raise Conflict(
+                    f"this home was moved to another database before, or {new.name} has changed "
+                    f"since: jobs of {kept} would run twice. To move the rows of that time all the "
+                    f"same, rename it to {path.name.removesuffix('.moved')}"
+                )
             if content is not target.Content.SAME:
                 new.fill(source)
             name = new.name

@@ -84,6 +84,7 @@ def refuse_loss(target: Target, content: Content) -> None:
 def _examined(database: Database, source: RowSource) -> Content:
     with database.read() as transaction:
         revision = migrations.revision_of(transaction)
+        migrations.refuse_another_program(transaction)
         if revision is None:
             return Content.NOTHING
         if revision > migrations.newest():

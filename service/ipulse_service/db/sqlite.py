@@ -15,7 +15,7 @@ from typing import Any
 from sqlalchemy import URL, Connection, create_engine, event
 from sqlalchemy.exc import DBAPIError
 
-from ipulse_core.errors import Unavailable
+from ipulse_core.errors import Conflict, Unavailable
 from ipulse_core.worker_faults import errors_name
 from ipulse_service.db.failures import TROUBLE
 from ipulse_service.db.group_fsync import GroupFsync
@@ -42,6 +42,24 @@ _FIXES = (
 
 _INCREMENTAL = 2  # a value of auto_vacuum
 _log = logging.getLogger(__name__)
+
+
+def moved_file(path: Path) -> Path:
+    """Returns the name of a database whose rows were moved to PostgreSQL."""
+    return path.with_name(f"{path.name}.moved")
+
+
+def refuse_moved(url: URL) -> None:
+    """Raises Conflict if a new database would take the place of one that was moved."""
+    if url.get_backend_name() != "sqlite":
+        return
+    path = Path(str(url.database))
+    kept = moved_file(path)
+    if kept.exists() and not path.exists():
+        raise Conflict(
+            f"the database {path} was moved to PostgreSQL: set IPULSE_DATABASE_URL as `ipulse "
+            f"migrate` said. To go back to the rows of that time, rename {kept.name} to {path.name}"
+        )
 
 
 class SQLite:

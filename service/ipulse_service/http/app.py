@@ -23,6 +23,7 @@ from ipulse_service.datasets.network_import import NetworkImporter
 from ipulse_service.db import migrations
 from ipulse_service.db.engine import DAY_MS, Database
 from ipulse_service.db.shared_reads import SharedReads
+from ipulse_service.db.sqlite import refuse_moved
 from ipulse_service.files import stored
 from ipulse_service.files.file_thread_pool import FileThreadPool
 from ipulse_service.http import methods, problems, web
@@ -104,6 +105,7 @@ def create_app(settings: Settings) -> FastAPI:
     """
 
     def open_all() -> None:
+        refuse_moved(database.url)
         migrations.upgrade(database)
         neuron_packages.withdraw(database, settings.neuron_packages)
         blobs.prepare()

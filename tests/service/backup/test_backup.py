@@ -5,8 +5,11 @@ from __future__ import annotations
 import io
 import os
 import random
+import re
 import shutil
 import sqlite3
+import subprocess
+import sys
 import tarfile
 import time
 from collections.abc import Callable
@@ -16,7 +19,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 import pytest
-from sqlalchemy import MetaData
+from sqlalchemy import MetaData, text
 
 from ipulse.stack.redis_server import RedisServer
 from ipulse_core.errors import Conflict, InvalidInput, IPUlseError, NotFound, Unavailable
@@ -471,6 +474,50 @@ def test_no_other_rows_are_lost_by_a_move(
     assert everything(stored.settings) == before
     with InProcess(settings_for(tmp_path / "x", redis_server.url, database_url=url)) as service:
         assert service.job(job)["state"] == "queued"
+
+
+def test_tables_of_another_program_are_not_replaced(
+    stored: Stored, tmp_path: Path, postgresql_server: PostgreSQLServer
+) -> None:
+    url = postgresql_server.new_database()
+    other = Database(url)
+    with other.write() as transaction:
+        transaction.connection.execute(text("CREATE TABLE jobs AS SELECT 12 AS x"))
+    other.close()
+    make(stored.settings, tmp_path / "backup.tar")
+    elsewhere = stored.settings.model_copy(update={"home": tmp_path / "new", "database_url": url})
+    for work in (
+        lambda: move(stored.settings, url),
+        lambda: restore(elsewhere, tmp_path / "backup.tar", may_replace=True),
+    ):
+        with pytest.raises(Conflict, match="another program"):
+            work()
+    with other.read() as transaction:
+        assert transaction.connection.execute(text("SELECT x FROM jobs")).scalars().all() == [12]
+    other.close()
+
+
+def test_a_home_is_not_moved_to_two_databases(
+    stored: Stored, postgresql_server: PostgreSQLServer
+) -> None:
+    first, second = postgresql_server.new_database(), postgresql_server.new_database()
+    move(stored.settings, first)
+    with pytest.raises(Conflict, match="run twice"):
+        move(stored.settings, second)
+    move(stored.settings, first)
+
+
+def test_commands_print_their_errors_alone(stored: Stored) -> None:
+    """Without a log of the service Python would print the names of its events."""
+    url = "postgresql://nobody@127.0.0.1:1/none"
+    done = subprocess.run(
+        [sys.executable, "-m", "ipulse", "migrate", url, "--home", stored.home],
+        stderr=subprocess.PIPE,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 5
+    assert re.fullmatch(r"ipulse: .*Connection refused.*\n", done.stderr), done.stderr
 
 
 def test_the_image_of_the_service_has_the_commands(

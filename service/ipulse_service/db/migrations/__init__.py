@@ -25,7 +25,7 @@ from sqlalchemy.engine import Inspector
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.schema import CreateColumn
 
-from ipulse_core.errors import Unavailable
+from ipulse_core.errors import Conflict, Unavailable
 from ipulse_service.db import people
 from ipulse_service.db.engine import Database, Transaction
 from ipulse_service.db.tables import metadata
@@ -44,10 +44,12 @@ def upgrade(database: Database) -> None:
     """Upgrades the schema to the newest revision; a killed or failed upgrade changes nothing.
 
     Raises Unavailable if the schema is newer than this code, if a revision does not fit the tables,
-    and if they are not those of the code in the end.
+    and if they are not those of the code in the end; and Conflict if another program has tables of
+    the same names.
     """
     with database.migrating() as transaction:
         transaction.lock("migration", patiently=True)  # a large database takes its time
+        refuse_another_program(transaction)
         present = revision_of(transaction)
         if present is not None and present > newest():
             raise Unavailable(
@@ -100,9 +102,22 @@ def revision_of(transaction: Transaction) -> str | None:
     return revision
 
 
+def refuse_another_program(transaction: Transaction) -> None:
+    """Raises Conflict if tables of our names belong to another program."""
+    revision = revision_of(transaction)
+    if revision is not None and revision.isdigit():
+        return
+    ours = {*metadata.tables, _REVISION.name}
+    found = sorted(ours.intersection(inspect(transaction.connection).get_table_names()))
+    if found:
+        raise Conflict(
+            f"the database has a table {found[0]} of another program: use an empty database. "
+            "Nothing was changed"
+        )
+
+
 def create(transaction: Transaction) -> None:
     """Makes the tables of the newest revision in an empty database."""
-    # Unchecked: existing tables of these names belong to another application.
     metadata.create_all(transaction.connection, checkfirst=False)
     _REVISION.create(transaction.connection)
     transaction.connection.execute(insert(_REVISION).values(version_num=newest()))
