@@ -16,7 +16,7 @@ from ipulse_core.states import TERMINAL
 BUSY_SECONDS = 40.0
 RETRY_SECONDS = 0.2  # between two tries to reach PostgreSQL
 _TRIED = (
-    "SELECT a.id, j.id, a.number, a.started_at, a.finished_at, a.reason"
+    "SELECT a.id, j.id, a.number, a.started_at, a.finished_at, a.reason, a.message"
     " FROM attempts a JOIN jobs j ON j.pk = a.job_pk"
 )
 
@@ -42,6 +42,7 @@ class Tried:
     started_at: int
     finished_at: int | None
     reason: str | None
+    message: str = ""
 
 
 class Records:
