@@ -134,7 +134,7 @@ def _made(name: str) -> Any:
 
 
 def _without_types(command: Any) -> Any:
-    """Return a command whose help calls numbers N and shows no types of Python."""
+    """Return a command, with N for numbers and no types of Python in its help."""
     for parameter in command.params:
         if parameter.param_type_name == "argument":
             parameter.display_type_rich = lambda ctx: None

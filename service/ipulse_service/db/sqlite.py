@@ -45,7 +45,7 @@ _log = logging.getLogger(__name__)
 
 
 def moved_file(path: Path) -> Path:
-    """Returns the name of a database whose rows were moved to PostgreSQL."""
+    """Returns the name of a database after its rows were moved to PostgreSQL."""
     return path.with_name(f"{path.name}.moved")
 
 
