@@ -47,6 +47,10 @@ def trained(run: Training) -> Evaluation:
     return evaluate(run.model, run.dataset, run.spec)
 
 
+def test_every_variant_is_recorded() -> None:
+    assert list(DIGESTS) == list(VARIANTS)
+
+
 @pytest.mark.verify
 @pytest.mark.old_python
 @pytest.mark.parametrize("name", list(VARIANTS))
