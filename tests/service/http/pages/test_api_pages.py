@@ -86,8 +86,18 @@ def test_swagger_ui_shows_every_operation_and_tries_one(
     job_id = service.submit()["id"]
     open_page(driver, service, "/docs")
     count = len(operations(service))
-    eventually(lambda: len(find(driver, ".opblock")) == count)
-    [block] = find(driver, "#operations-jobs-list_jobs")
+    seen: set[str] = set()
+
+    def scrolled_past_all() -> bool:
+        """Of a long list Swagger UI keeps only what is on the screen."""
+        shown = "return Array.from(document.querySelectorAll('.opblock'), (each) => each.id)"
+        seen.update(driver.execute_script(shown))
+        driver.execute_script("window.scrollBy(0, window.innerHeight / 2)")
+        return len(seen) == count
+
+    eventually(scrolled_past_all)
+    driver.execute_script("window.scrollTo(0, 0)")
+    [block] = eventually(lambda: find(driver, "#operations-jobs-list_jobs"))
     block.find_element(By.CSS_SELECTOR, ".opblock-summary-control").click()
     eventually(lambda: block.find_elements(By.CSS_SELECTOR, ".try-out__btn"))[0].click()
     eventually(lambda: block.find_elements(By.CSS_SELECTOR, ".execute"))[0].click()
