@@ -89,7 +89,7 @@ def test_swagger_ui_shows_every_operation_and_tries_one(
     seen: set[str] = set()
 
     def scrolled_past_all() -> bool:
-        """Of a long list Swagger UI keeps only what is on the screen."""
+        """Scrolls, because Swagger UI draws only the visible part of a long list."""
         shown = "return Array.from(document.querySelectorAll('.opblock'), (each) => each.id)"
         seen.update(driver.execute_script(shown))
         driver.execute_script("window.scrollBy(0, window.innerHeight / 2)")
