@@ -67,8 +67,9 @@ def move(settings: Settings, url: str) -> Moved:
             if was_moved and content is not target.Content.SAME:
                 raise Conflict(
                     f"this home was moved to another database before, or {new.name} has changed "
-                    f"since: jobs of {kept} would run twice. Set IPULSE_DATABASE_URL to that database; "
-                    f"to move the rows of that time all the same, rename the file to {path.name.removesuffix('.moved')}"
+                    f"since: jobs of {kept} would run twice. Set IPULSE_DATABASE_URL to that "
+                    "database; to move the rows of that time all the same, rename the file to "
+                    f"{path.name.removesuffix('.moved')}"
                 )
             if content is not target.Content.SAME:
                 new.fill(source)
