@@ -179,7 +179,7 @@ def test_a_report_does_not_grow_with_the_events(page: Page, tmp_path: Path) -> N
             run["steps"] = list(islice(cycle(run["steps"]), steps))
         network = SimpleNamespace(layers=[None])
         spec = SimpleNamespace(network=network, device=SimpleNamespace(training="host"))
-        results: Any = SimpleNamespace(poplar_profile=found, spec=spec)
+        results: Any = SimpleNamespace(poplar_profile=found, profile={"execution": {}}, spec=spec)
         path = tmp_path / f"{steps}.html"
         path.write_text("<!doctype html>" + render("sections/tiles.html", tiles=on_tiles(results)))
         page.driver.get(path.as_uri())
