@@ -161,7 +161,7 @@ def place_of(name: str, document: Document, kind_name: str) -> str:
     if not LAYER_KINDS[kind_name].is_readout:
         at = f"/network/layers/{len(layers) - 1 if len(layers) > 2 else 0}"
     if name not in FEATURES:
-        return "/training/loss" if name == "loss_on_host" else f"{at}/kind"
+        return f"{at}/kind"
     feature = FEATURES[name]
     items = {"trainable": "/0", "regularisers": "/0/kind", "nir": "/0"}
     field = f"{feature.field.split('.')[0]}"

@@ -8,11 +8,13 @@ and `spread_over_time`, which repeat a value for each class, each of 128 neurons
 
 from __future__ import annotations
 
-from typing import List, Mapping, Sequence
+from types import MappingProxyType
+from typing import List, Mapping, NamedTuple, Sequence, Tuple
 
 from ipulse_core.equations.adjoint import Terms, elementwise_terms, gradients
 from ipulse_core.equations.axes import (
     CLASSES,
+    OF_BOTH,
     REDUCTIONS,
     SINGLE,
     TIME,
@@ -24,22 +26,26 @@ from ipulse_core.equations.axes import (
 )
 from ipulse_core.equations.loss import (
     CLASS_COUNT,
+    MEMBRANE,
     NAMES,
     READOUTS,
+    SPIKE_COUNT,
+    SPIKES,
     STEP_COUNT,
     LossEquations,
 )
 from ipulse_core.equations.step_program import Instruction, ProgramBuilder, StepProgram
 
-LOSS, PREDICTION = "loss", "prediction"  # outputs
+LOSS, PREDICTION, PENALTY = "loss", "prediction", "penalty"  # outputs
+READOUT_MEMBRANE, READOUT_SPIKES = f"readout.{MEMBRANE}", f"readout.{SPIKES}"  # as LayerValue.key
 _SUMS = {TIME: "sum_over_time", CLASSES: "sum"}
 _ADDED = {"spread": CLASSES, "spread_over_time": TIME, "at_last": TIME}
-_SPREAD_TO = "spread_to_"  # followed by a number of neurons
+SPREAD_TO = "spread_to_"  # followed by a number of neurons
 
 
 def spread_to(neurons: int) -> str:
     """Returns the name of the operation that repeats a value for each neuron."""
-    return f"{_SPREAD_TO}{neurons}"
+    return f"{SPREAD_TO}{neurons}"
 
 
 def by_readout(name: str) -> str:
@@ -56,16 +62,12 @@ def loss_program(loss: LossEquations) -> StepProgram:
     of_layers = {value.key: value.axes for _, value in loss.layers}
     builder = _LossBuilder({**NAMES, **of_layers})
     names = {name: builder.input(name) for name in NAMES}
-    names.update((name, builder.input(value.key)) for name, value in loss.layers)
-    names.update((name, builder.constant(value)) for name, value in loss.parameters)
-    for name, tree in loss.values:
-        names[name] = builder.add(tree, names)
-    result = builder.add(loss.loss, names)
-    outputs = {LOSS: result, PREDICTION: builder.add(loss.prediction, names)}
-    last = len(builder.instructions)
-    seeds = [(result, builder.constant(1.0))]
-    grads = gradients(builder, last, seeds, builder.terms)
+    result, prediction = builder.add_loss(loss, names)
+    grads = gradients(
+        builder, len(builder.instructions), [(result, builder.constant(1.0))], builder.terms
+    )
     zero = builder.constant(0.0)
+    outputs = {LOSS: result, PREDICTION: prediction}
     for name in READOUTS:
         if name in loss.reads:
             outputs[by_readout(name)] = grads.get(names[name], zero)
@@ -74,10 +76,89 @@ def loss_program(loss: LossEquations) -> StepProgram:
     return builder.program(outputs)
 
 
-def program_axes(instructions: Sequence[Instruction]) -> List[Axes]:
-    """Returns the axes of each instruction's value."""
+def training_program(
+    loss: LossEquations, penalties: Sequence[Tuple[float, LossEquations]]
+) -> StepProgram:
+    """Returns the loss, the sum of the penalties, and the gradients of both by what they read.
+
+    The readout is read as a layer: its membrane is READOUT_MEMBRANE, and the spike counts are sums
+    of READOUT_SPIKES.
+
+    Args:
+        loss: Without times of first spikes.
+        penalties: Each with the factor that it has in the sum.
+    """
+    each = [loss, *(penalty for _, penalty in penalties)]
+    of_layers = {value.key: value.axes for one in each for _, value in one.layers}
+    of_readout = {READOUT_MEMBRANE: OF_BOTH, READOUT_SPIKES: OF_BOTH}
+    builder = _LossBuilder({**NAMES, **of_layers, **of_readout})
+    names = {name: builder.input(name) for name in NAMES}
+    names[MEMBRANE] = builder.input(READOUT_MEMBRANE)
+    names[SPIKE_COUNT] = builder.apply("sum_over_time", builder.input(READOUT_SPIKES))
+    result, _ = builder.add_loss(loss, names)
+    seeds = [(result, builder.constant(1.0))]
+    total = builder.constant(0.0)
+    for at, (strength, penalty) in enumerate(penalties):
+        factor = builder.constant(strength)
+        value, _ = builder.add_loss(penalty, names)
+        weighted = builder.apply("multiply", factor, value)
+        total = builder.apply("add", total, weighted) if at else weighted
+        seeds.append((value, factor))
+    grads = gradients(builder, len(builder.instructions), seeds, builder.terms)
+    outputs = {LOSS: result, PENALTY: total}
+    for key in (*of_layers, *of_readout):
+        if builder.input(key) in grads:
+            outputs[by_readout(key)] = grads[builder.input(key)]
+    return builder.program(outputs)
+
+
+class LayerRead(NamedTuple):
+    """What a loss reads of a layer.
+
+    Attributes:
+        what: `membrane` or `spikes`.
+        layer: The layer's number, the readout last.
+        key: The name of the program's input.
+        axes: Its axes.
+    """
+
+    what: str
+    layer: int
+    key: str
+    axes: Axes
+
+
+def layers_read(
+    loss: LossEquations,
+    penalties: Sequence[Tuple[float, LossEquations]],
+    program: StepProgram,
+    readout: int,
+) -> Tuple[LayerRead, ...]:
+    """Returns what the `training_program` of a loss reads of layers.
+
+    Args:
+        loss: As for `training_program`.
+        penalties: Likewise.
+        program: The result.
+        readout: The number of the readout, which is the number of hidden layers.
+    """
+    known = {
+        READOUT_MEMBRANE: LayerRead(MEMBRANE, readout, READOUT_MEMBRANE, OF_BOTH),
+        READOUT_SPIKES: LayerRead(SPIKES, readout, READOUT_SPIKES, OF_BOTH),
+    }
+    for each in (loss, *(penalty for _, penalty in penalties)):
+        for _, value in each.layers:
+            known[value.key] = LayerRead(value.what, value.layer, value.key, value.axes)
+    used = {each.name for each in program.instructions if each.operation == "input"}
+    return tuple(each for each in known.values() if each.key in used)
+
+
+def program_axes(
+    instructions: Sequence[Instruction], of_layers: Mapping[str, Axes] = MappingProxyType({})
+) -> List[Axes]:
+    """Returns the axes of each instruction's value; `of_layers` has those of layers by key."""
     found: List[Axes] = []
-    _add_axes(found, instructions, NAMES)
+    _add_axes(found, instructions, {**NAMES, **of_layers})
     return found
 
 
@@ -115,6 +196,16 @@ class _LossBuilder(ProgramBuilder):
         if operation == "softmax":
             return self.apply("exp", self.apply("log_softmax", value))
         return super().apply(operation, *arguments)
+
+    def add_loss(self, loss: LossEquations, names: Mapping[str, int]) -> Tuple[int, int]:
+        """Returns the numbers of a loss and of its prediction; `names` has those of NAMES."""
+        known = dict(names)
+        known.update((name, self.input(value.key)) for name, value in loss.layers)
+        known.update((name, self.constant(value)) for name, value in loss.parameters)
+        for name, tree in loss.values:
+            known[name] = self.add(tree, known)
+        result = self.add(loss.loss, known)
+        return result, self.add(loss.prediction, known)
 
     def axes(self, number: int) -> Axes:
         """Returns the axes of an instruction's value."""
@@ -166,6 +257,6 @@ class _LossBuilder(ProgramBuilder):
 
 
 def _added(operation: str) -> Axes:
-    if operation.startswith(_SPREAD_TO):
-        return frozenset({neurons_axis(int(operation[len(_SPREAD_TO) :]))})
+    if operation.startswith(SPREAD_TO):
+        return frozenset({neurons_axis(int(operation[len(SPREAD_TO) :]))})
     return frozenset({_ADDED[operation]} if operation in _ADDED else ())

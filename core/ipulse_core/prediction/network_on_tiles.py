@@ -5,22 +5,24 @@ The arguments are `ipulse.spec.ExperimentSpec` and its parts, or the document th
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, Optional
+from typing import Any, Dict, List, Optional, Tuple
 
+from ipulse_core.equations.loss_program import layers_read, training_program
 from ipulse_core.ipu import MK2_TILES
 from ipulse_core.spec.conv_layers import hidden_sizes
 from ipulse_core.spec.custom_ops import indexed_ops
 from ipulse_core.spec.derived_values import (
     class_count,
     first_capacity,
-    has_own_loss,
     input_channels,
     loss_name,
     spiking_layers,
     splits_neurons,
 )
 from ipulse_core.spec.kind_fields import field_of
+from ipulse_core.spec.layer_values import reads_hidden_membranes
 from ipulse_core.spec.tile_placement import TileLayer, TileNetwork
+from ipulse_core.spec.training_equations import needs_equations, training_equations
 
 _FEW_CHANNELS = 128  # of so many, all may spike in one step
 _SHARE = 8  # of more channels, one in so many is assumed to spike in one step
@@ -72,8 +74,9 @@ def network_on_tiles(spec: Any) -> Optional[TileNetwork]:
         optimizer_words=_optimizer_words(spec) if updates else 0,
         updates=updates,
         trains=_trains_on_device(device),
-        has_own_loss=_trains_on_device(device) and has_own_loss(spec.training),
+        loss_reads=_loss_reads(spec),
         loss=loss_name(spec.training) if _trains_on_device(device) else "",
+        membranes=reads_hidden_membranes(spec),
         delay=network.delay,
         resets=network.reset != "none",
         masks_resets=network.reset == "zero"
@@ -99,6 +102,16 @@ def _optimizer_words(spec: Any) -> int:
 
 def _trains_on_device(device: Any) -> bool:
     return bool(device.kind == "emulator" and device.training == "device")
+
+
+def _loss_reads(spec: Any) -> Tuple[Tuple[str, int], ...]:
+    """Return what equations that are computed on the tiles read of layers."""
+    if not _trains_on_device(spec.device) or not needs_equations(spec.training):
+        return ()
+    loss, penalties = training_equations(spec)
+    program = training_program(loss, penalties)
+    read = layers_read(loss, penalties, program, len(spec.network.layers))
+    return tuple((each.what, each.layer) for each in read)
 
 
 def _layers(spec: Any) -> List[TileLayer]:

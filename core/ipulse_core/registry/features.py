@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Dict, Iterator, List, Mapping, NamedTuple, Optional, Tuple
 
-from ipulse_core.equations.loss import MEMBRANE
+from ipulse_core.equations.loss import FIRST_SPIKE, MEMBRANE, equation_texts, names_in
 from ipulse_core.equations.neuron import MOST_TABLE_VALUES
 from ipulse_core.neurons.constants import BY_NAME, ROWS, TRAINED
 from ipulse_core.registry.kinds import kind_of
@@ -25,7 +25,6 @@ from ipulse_core.spec.derived_values import (
     spiking_layers,
     splits_neurons,
 )
-from ipulse_core.spec.device_training import DEVICE_LOSSES
 from ipulse_core.spec.kind_fields import field_of
 from ipulse_core.spec.layer_values import equations_in, values_read
 from ipulse_core.spec.neuron_packages import has_package
@@ -75,7 +74,7 @@ class Use(NamedTuple):
     layer: Optional[int] = None
 
 
-_CAPACITY, _SECOND, _ON_HOST = ("capacity",), ("second_threshold",), ("loss_on_host",)
+_CAPACITY, _SECOND = ("capacity",), ("second_threshold",)
 _TRAINED = ("device_training",)
 _LAYER_FEATURES = (
     Feature("layer", LAYER, "kind", "The layer itself"),
@@ -145,11 +144,11 @@ _TRAINING_FEATURES = (
         "Rising second thresholds",
         needs=_SECOND,
     ),
-    Feature("max_membrane", TRAINING, "loss", "A loss of the membrane's maximum", needs=_ON_HOST),
+    Feature("max_membrane", TRAINING, "loss", "A loss of the membrane's maximum"),
     Feature("last_membrane", TRAINING, "loss", "A loss of the membrane's last value"),
     Feature("step_membrane", TRAINING, "loss", "A loss of the membrane at each step"),
-    Feature("spike_count", TRAINING, "loss", "A loss of spike counts", needs=_ON_HOST),
-    Feature("first_spikes", TRAINING, "loss", "A loss of first spikes", needs=_ON_HOST),
+    Feature("spike_count", TRAINING, "loss", "A loss of spike counts"),
+    Feature("first_spikes", TRAINING, "loss", "A loss of first spikes"),
     Feature("own_loss", TRAINING, "loss", "A loss of your own equations"),
 )
 _DEVICE_FEATURES = (
@@ -298,6 +297,8 @@ def _in_spec(spec: Any) -> Iterator[Tuple[str, Use]]:
     hidden = len(spec.network.layers)
     for pointer, described in equations_in(training):
         place = pointer if pointer == "/training/loss" else f"{pointer}/kind"
+        if place != pointer and FIRST_SPIKE in names_in(equation_texts(described)):
+            yield "first_spikes", Use(place, described.name)
         values = values_read(spec.network, described)
         for layer in sorted(layer for layer, what in values if what == MEMBRANE and layer < hidden):
             yield "layer_membrane", Use(place, described.name, layer)
@@ -314,10 +315,6 @@ def _in_spec(spec: Any) -> Iterator[Tuple[str, Use]]:
         yield "first_spikes", loss
     elif reads_spikes(training):
         yield "spike_count", loss
-    if has_own_loss(training) and reads_spikes(training):
-        yield "own_loss_of_spikes", loss
-    elif not has_own_loss(training) and training.loss not in DEVICE_LOSSES:
-        yield "loss_on_host", loss
     for feature in _DEVICE_FEATURES:
         if feature.name == "precompile":
             value = device.connection_type

@@ -182,7 +182,7 @@ LAYER_KINDS: Mapping[str, LayerKind] = _by_name(
         facts=(),
         nir=_DENSE_NIR,
         sentence="A readout of LIF neurons",
-        implies=("spike_count", "loss_on_host"),
+        implies=("spike_count",),
     ),
 )
 

@@ -17,7 +17,6 @@ from ipulse_core.ipu import MOST_SENDERS
 from ipulse_core.neurons.constants import TRAINED
 from ipulse_core.registry.features import FEATURES, Use, uses_in_network, uses_of
 from ipulse_core.registry.kinds import DEVICES, ON_TILES
-from ipulse_core.spec.device_training import DEVICE_LOSSES
 
 NOT_WRITTEN = "not written"  # nobody wrote it yet
 MATHEMATICS = "mathematics"  # it has no meaning
@@ -351,23 +350,9 @@ def _of_devices() -> Iterator[Refusal]:
 def _of_device_training() -> Iterator[Refusal]:
     """Yields what a step that runs on the device as a whole does not have."""
     more: Any = {"on": EMULATOR, "combined_with": ("device_training",)}
-    losses = ", ".join(DEVICE_LOSSES)
-    host = "set device.training to host"
-    yield Refusal(
-        "own_loss_of_spikes",
-        "the device computes losses of the membrane",
-        f"use a leaky readout, or {host}",
-        **more,
-    )
-    one_of = f"the device computes {losses}"
-    yield Refusal("loss_on_host", one_of, f"choose one of these, or {host}", **more)
+    yield Refusal("first_spikes", "times of first spikes are read by the host", _TO_HOST, **more)
     for name in ("truncation", "gradient_clipping"):
         yield Refusal(name, _ON_HOST, _TO_HOST, **more)
-    for name in ("layer_spikes", "layer_membrane"):
-        reason = "the device computes losses of the readout's membrane, by the name membrane"
-        yield Refusal(name, reason, host, **more)
-    for name in ("rate_bound", "membrane_bound", "own_penalty"):
-        yield Refusal(name, _ON_HOST, _TO_HOST, at="/training/regularisers", **more)
     for name in TRAINED:
         yield Refusal(f"trained_{name}", _ON_HOST, _TO_HOST, at="/network/trainable", **more)
     for name in ("dropout", "residual", "frozen", "standardised", "quantisation", "adaptation"):

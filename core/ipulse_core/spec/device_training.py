@@ -1,4 +1,4 @@
-"""Losses that a device computes within its program, by name in a spec and in the Poplar op."""
+"""Losses with functions of PopLibs in the Poplar op, by name in a spec and in the op."""
 
 DEVICE_LOSSES = {
     "mean_membrane_cross_entropy": "mean_membrane",

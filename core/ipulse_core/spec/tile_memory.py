@@ -38,7 +38,7 @@ _RECOMPUTED_SLOTS = 1.4  # words of a slot: ids of all steps, and the rest of on
 _WORDS_OF_PIECE = 1  # exchange code of contiguous numbers that a tile sends or receives
 # Words of a readout's neuron, step and sample: gradients, and code that exchanges them one by one.
 _LOSS_WORDS = {"last_membrane_cross_entropy": 1.2, "step_cross_entropy": 2.5}
-_LOSS_ROWS = 4  # values of a loss with equations that each class has, and that each step has
+_LOSS_ROWS = 4  # values of a loss with equations that each step has, and each class or neuron
 
 _Tile = Tuple[int, int]  # IPU, tile
 
@@ -48,6 +48,8 @@ class _Contents:
 
     def __init__(self) -> None:
         self.bytes = 0.0  # of tensors
+        self.of_loss = 0.0  # of them that are read by the loss alone
+        self.of_backward = 0.0  # of them that live only after the loss
         self.code: Dict[str, int] = {}  # bytes of vertices by what they are for
 
     def add_part(self, layer: TileLayer, size: int) -> None:
@@ -68,8 +70,8 @@ class _Contents:
 
     @property
     def all_bytes(self) -> float:
-        """Tensors and vertices."""
-        return self.bytes + sum(self.code.values())
+        """Tensors and vertices; what never lives at the same time has the same memory."""
+        return self.bytes - min(self.of_loss, self.of_backward) + sum(self.code.values())
 
 
 class MemoryPrediction(NamedTuple):
@@ -89,8 +91,10 @@ def predict(network: TileNetwork) -> MemoryPrediction:
     for part in place_neurons(network):
         size = _bytes_of_part(network, part)
         used[part.ipu, part.tile].add_part(network.layers[part.layer], size)
+        used[part.ipu, part.tile].of_backward += _backward_bytes_of_part(network, part)
     per_sample = [_bytes_of_input(network)]
     per_sample += [_bytes_of_sample(network, layer) for layer in network.layers if layer.slots]
+    later = [0, *(_WORD * network.steps * layer.slots for layer in network.layers if layer.slots)]
     homes = [0] + [ipu for layer, ipu in zip(network.layers, ipu_of_layers(network)) if layer.slots]
     round_of_tiles = max(1, network.tiles_per_ipu - 1)
     is_split = network.splits_neurons and network.ipus > 1
@@ -99,11 +103,14 @@ def predict(network: TileNetwork) -> MemoryPrediction:
             samples = divide_up(network.batch - sample, round_of_tiles)  # that are on this tile
             place = (ipu, sample_tile(network, source, sample))
             used[place].add_samples(source, samples * each, is_split)
-    if network.has_own_loss:  # its samples are spread over all tiles
+            used[place].of_backward += samples * later[source]
+    if network.loss_reads:  # its samples are spread over all tiles
         tiles = network.ipus * network.tiles_per_ipu
         for sample in range(network.batch):
             place = divmod(sample * tiles // network.batch, network.tiles_per_ipu)
-            used[place].bytes += _bytes_of_loss(network)
+            read, kept = _bytes_of_loss(network)
+            used[place].bytes += read + kept
+            used[place].of_loss += read
     fullest = max(contents.all_bytes for contents in used.values())
     fullest += _bytes_of_gradients(network) / (network.ipus * network.tiles_per_ipu)
     fullest += _STACK_BYTES + _CONTROL_BYTES + _OTHER_BYTES
@@ -122,16 +129,16 @@ def _bytes_of_part(network: TileNetwork, part: TilePart) -> int:
     if network.recomputes:  # without it the backward pass, where most lives, has no membranes
         saved = 1 - network.state_words
         words += (_checkpoints(network) * network.state_words - saved) * network.batch * part.row
-    if part.layer == len(network.layers) - 1:
+    is_readout = part.layer == len(network.layers) - 1
+    if is_readout or network.membranes:
         # Membranes and their gradients, and the exchange code that sends and receives them: a
         # piece for each step and sample. The backward pass that computes steps again has only one.
         copies = 1 if network.recomputes else 2
-        own = _LOSS_WORDS.get(network.loss, 0.0) * part.row
+        own = _LOSS_WORDS.get(network.loss, 0.0) * part.row if is_readout else 0.0
         piece = copies * (part.row + _WORDS_OF_PIECE) + own
         words += network.steps * network.batch * piece
-    elif (
-        layer.slots < layer.neurons and not network.recomputes
-    ):  # resets, of the forward and of the backward pass
+    if not is_readout and layer.slots < layer.neurons and not network.recomputes:
+        # Resets, of the forward and of the backward pass.
         words += 2 * network.steps * divide_up(network.batch, _SAMPLES_PER_WORD) * part.row
     received = before + (layer.slots if layer.recurrent else 0)
     # The gradients of these spikes, and the messages with their ids.
@@ -164,14 +171,33 @@ def _bytes_of_sample(network: TileNetwork, layer: TileLayer) -> int:
     return round(network.steps * (slots * layer.slots + 5) * _WORD)
 
 
-def _bytes_of_loss(network: TileNetwork) -> int:
-    """Return the bytes of a sample's loss: membrane, its gradient, and values of the equations.
+def _backward_bytes_of_part(network: TileNetwork, part: TilePart) -> float:
+    """Return the bytes of a part that live in the backward pass alone: gradients."""
+    words = float(network.senders(part.layer) * part.row)
+    if part.layer == len(network.layers) - 1 or network.membranes:
+        words += network.steps * network.batch * (part.row + _WORDS_OF_PIECE)
+    return _WORD * words
 
-    Membrane and gradient are exchanged with the tiles of the readout, in pairs of neurons.
+
+def _bytes_of_loss(network: TileNetwork) -> Tuple[int, int]:
+    """Return the bytes of a sample's loss: what it reads, with its own values, and gradients.
+
+    Membranes and gradients are exchanged with the tiles of their layer, in pairs of neurons; ids
+    of spikes with one tile, and spread over the neurons in bytes.
     """
-    classes = network.layers[-1].neurons
-    exchanged = classes + _WORDS_OF_PIECE * divide_up(classes, 2)
-    return _WORD * (2 * network.steps * exchanged + _LOSS_ROWS * (network.steps + classes))
+    read, kept = _LOSS_ROWS * network.steps, 0
+    rows = {network.layers[-1].neurons}  # of classes, and of neurons of layers that are read
+    for what, number in network.loss_reads:
+        layer = network.layers[number]
+        rows.add(layer.neurons)
+        if what == "membrane":
+            exchanged = layer.neurons + _WORDS_OF_PIECE * divide_up(layer.neurons, 2)
+        else:
+            exchanged = layer.slots
+            read += network.steps * (2 + divide_up(layer.neurons, _WORD))
+        read += network.steps * exchanged
+        kept += network.steps * exchanged
+    return _WORD * (read + _LOSS_ROWS * sum(rows)), _WORD * kept
 
 
 def _bytes_of_gradients(network: TileNetwork) -> int:

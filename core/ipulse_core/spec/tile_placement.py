@@ -38,8 +38,11 @@ class TileNetwork(NamedTuple):
     optimizer_words: int = 0  # of a weight: moments that are on the device
     updates: bool = False  # weights are updated on the device: it has the code of the optimizer
     trains: bool = False  # a program has the loss and the update, too
-    has_own_loss: bool = False  # that is computed on the tiles, a sample on one of them
+    # What equations of the loss read of layers on the tiles, each sample on one of them: "membrane"
+    # or "spikes", and a layer's number.
+    loss_reads: Sequence[Tuple[str, int]] = ()
     loss: str = ""  # one without equations that is computed on the tiles
+    membranes: bool = False  # those of hidden layers are stored, with their gradients
     delay: int = 0  # steps from layer to layer, 0 or 1
     resets: bool = True  # a spike changes the membrane
     masks_resets: bool = True  # the backward pass needs to know which neurons were reset

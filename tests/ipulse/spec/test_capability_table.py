@@ -124,14 +124,21 @@ def has_field(name: str, kind: LayerKind) -> bool:
 
 
 def test_a_readout_that_spikes_is_refused_once_for_its_loss() -> None:
-    for feature, reason in (
-        ("spike_count", "the device computes mean_membrane_cross_entropy"),
-        ("own_loss", "the device computes losses of the membrane"),
-    ):
-        document = document_of(feature, "spiking", "emulator", "device_training")
-        (problem,) = refused(document)
-        assert problem.pointer == "/training/loss"
-        assert problem.detail.startswith(reason)
+    document = document_of("first_spikes", "spiking", "emulator", "device_training")
+    (problem,) = refused(document)
+    assert problem.pointer == "/training/loss"
+    assert problem.detail.startswith("times of first spikes are read by the host")
+
+
+@pytest.mark.parametrize("device", ["ipu", "emulator"])
+def test_a_regulariser_of_first_spikes_is_refused_where_they_are_not_known(device: str) -> None:
+    document = document_of("own_penalty", "spiking", device, "device_training")
+    document["training"]["regularisers"][0]["penalty"] = "mean(first_spike)"
+    if device == "ipu":
+        del document["device"]["training"]
+    (problem,) = refused(document)
+    assert problem.pointer == "/training/regularisers/0/kind"
+    assert problem.detail.startswith("times of first spikes are")
 
 
 # The kind of layer that gives a network what a refusal names, and the feature that does.
@@ -141,14 +148,11 @@ _KINDS = {
     "package": "package",
     "op": "op",
     "gate": "equations",
-    "own_loss_of_spikes": "spiking",
     "package_parameters": "package",
 }
 _FEATURES = {
     "delayed": "delay",
     "only_compiles": "precompile",
-    "own_loss_of_spikes": "own_loss",
-    "loss_on_host": "max_membrane",
     "package_parameters": "parameters",
 }
 DENSE = {"neurons": 8}
@@ -204,7 +208,6 @@ PLACES = {
     "profile_gates": "/profile/gates",
     "more_ipus_than_layers": "/device/split",
     "top_over_ipus": "/network/layers/0/policy",
-    "own_loss_of_spikes": "/training/loss",
 }
 AT_SUBMISSION = [(each, name) for each in REFUSALS for name in each.on if name in DEVICES]
 

@@ -1,6 +1,7 @@
-// An op of a loss with equations alone. attributes: right (0 label, 1 target, 2 step_target), rows
-// of classes, rows of steps. Inputs: membrane, right, mask. Outputs: losses, the membrane's
-// gradient.
+// An op of a loss with equations alone. attributes: right (0 label, 1 target, 2 step_target),
+// classes, rows of classes, rows of steps, numbers in rows of neurons, and then for each that is
+// read of a layer "membrane" or "spikes", and its neurons. Inputs: right, mask, membranes, or ids
+// and counts, of each. Outputs: losses, penalties, the gradients by membranes and ids.
 #include <cstdint>
 #include <map>
 #include <sstream>
@@ -35,12 +36,21 @@ extern "C" poplar::program::Program Build(poplar::Graph &graph, std::vector<popl
                                           std::vector<poplar::Tensor> &outputs,
                                           const std::string &attributes, const std::string &) {
   std::istringstream in(attributes);
-  unsigned right = 0, classRows = 1, stepRows = 1;
-  in >> right >> classRows >> stepRows;
+  unsigned right = 0, classes = 0, classRows = 1, stepRows = 1, neuronValues = 1;
+  in >> right >> classes >> classRows >> stepRows >> neuronValues;
+  std::vector<lif::LayerValues> read;
+  std::size_t next = 2, neurons = 0;
+  for (std::string what; in >> what >> neurons;) {
+    read.push_back({inputs.at(next++), poplar::Tensor(), neurons});
+    if (what == "spikes")
+      read.back().counts = inputs.at(next++);
+  }
   poplar::program::Sequence program;
-  const lif::OwnLoss loss{static_cast<lif::Right>(right), classRows, stepRows};
-  const lif::LossResult found =
-      lif::addOwnLoss(graph, loss, inputs[0], inputs[1], inputs[2], program);
-  outputs = {found.bySample, found.gradient};
+  const lif::OwnLoss loss{static_cast<lif::Right>(right), classes, classRows, stepRows,
+                          neuronValues};
+  const lif::OwnLossResult found =
+      lif::addOwnLoss(graph, loss, read, inputs[0], inputs[1], program);
+  outputs = {found.bySample, found.penalty};
+  outputs.insert(outputs.end(), found.gradients.begin(), found.gradients.end());
   return std::move(program);
 }

@@ -1,4 +1,4 @@
-// The vertex of a loss with equations: all steps of one sample, and the gradient of its membrane.
+// The vertex of a loss with equations: all steps of one sample, and the gradients by what it reads.
 #include <cmath>
 #include <poplar/Vertex.hpp>
 
@@ -14,13 +14,14 @@ namespace own_loss {
 
 class OwnLoss : public poplar::Vertex {
 public:
-  poplar::Input<poplar::Vector<float>> membrane;   // [steps][classes]
+  /*FIELDS*/
   poplar::Input<poplar::Vector</*RIGHT*/>> right;  // label [1], targets [classes], or of each step
   poplar::Input<poplar::Vector<float>> share;      // [1], of the sample in the mean; 0 for padding
-  poplar::Output<poplar::Vector<float>> bySample;  // [1]
-  poplar::Output<poplar::Vector<float>> gradient;  // [steps][classes]
+  poplar::Output<poplar::Vector<float>> bySample;  // [1], the loss
+  poplar::Output<poplar::Vector<float>> penalty;   // [1], the sum of the regularisers
   poplar::Output<poplar::Vector<float>> classRows; // [rows][classes], values of the equations
   poplar::Output<poplar::Vector<float>> stepRows;  // [rows][steps]
+  poplar::Output<poplar::Vector<float>> neuronRows; // rows of any length
   unsigned steps;
   unsigned classes;
 

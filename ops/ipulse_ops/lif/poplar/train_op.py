@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, List, Mapping, NamedTuple, Optional, Sequence
+from typing import Any, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
 import tensorflow as tf
 
-from ipulse_ops.lif.network import LeakyReadout, Network
+from ipulse_ops.lif.network import Network
 from ipulse_ops.lif.placement import Placement
 from ipulse_ops.lif.poplar.attributes import Wanted, attributes_of, states_of
 from ipulse_ops.lif.poplar.outputs import output_specs, output_type, steps_between_checkpoints
 from ipulse_ops.lif.poplar.sources import BuiltOp
 from ipulse_ops.lif.poplar.user_op import PrecompiledUserOp, entering, outputs_of
 from ipulse_ops.lif.run_options import LIFOutputs
-from ipulse_ops.lif.unsupported import refuse
 from ipulse_ops.lif.weights import weight_shapes
 
 # The last inputs of the op, in their order.
@@ -26,9 +25,12 @@ class DeviceTraining:
     """The loss and the optimizer of a training step on the device.
 
     loss: cross-entropy of the softmax of the readout's membrane: its mean over time, the last one,
-        or each, of which the loss is the mean; or "own_loss", of a vertex in the codelets.
+        or each, of which the loss is the mean; or "own_loss", of a vertex in the codelets, which
+        may have regularisers.
     class_rows, step_rows: memory that this vertex needs, rows of one number per class or step.
+    neuron_values: the numbers that its rows of one per neuron have.
     right: what it reads: "label", "target" or "step_target".
+    reads: what it reads of layers, each "membrane" or "spikes" with the number of a layer.
     optimizer: "adam", with decoupled weight decay of matrices, or "sgd".
     half: matrices are float16 on the device, also between steps; sums, moments and gradients are
         float32.
@@ -52,7 +54,9 @@ class DeviceTraining:
     key: int = 0
     class_rows: int = 1
     step_rows: int = 1
+    neuron_values: int = 1
     right: str = "label"
+    reads: Tuple[Tuple[str, int], ...] = ()
 
     @property
     def words(self) -> str:
@@ -62,7 +66,10 @@ class DeviceTraining:
         flags += [self.right] if self.right != "label" else []
         numbers = ("beta_1", "beta_2", "epsilon", "weight_decay", "momentum")
         values = [f"{name}={float(getattr(self, name))!r}" for name in numbers]
-        values += [f"{name}={getattr(self, name)}" for name in ("key", "class_rows", "step_rows")]
+        wholes = ("key", "class_rows", "step_rows", "neuron_values")
+        values += [f"{name}={getattr(self, name)}" for name in wholes]
+        reads = ",".join(f"{what}:{layer}" for what, layer in self.reads)
+        values.append(f"reads={reads or 'none'}")
         return " ".join(["ipulse-train/1", *flags, *values])
 
 
@@ -71,6 +78,7 @@ class TrainedStep(NamedTuple):
 
     out: LIFOutputs
     losses: Any  # float32 [batch]
+    penalties: Any  # float32 [batch], of the regularisers; None of losses that have none
     weights: List[Any]  # as the arguments of the same names, after the update
     means: List[Any]
     squares: List[Any]
@@ -104,14 +112,14 @@ def run_training_step(
         as `training.right` says. mask: float32 `[batch]`, 1 for samples that count.
     rate: float32 scalar. update: int32 scalar, the number of the update from 1.
 
-    Raises UnsupportedNetwork for a readout that spikes, and what run_user_op raises.
+    Raises what run_user_op raises.
     """
-    if not isinstance(network.readout, LeakyReadout):
-        refuse("own_loss_of_spikes", "emulator", combined_with=["device_training"])
     ids, counts = tf.cast(ids, tf.int32), tf.cast(counts, tf.int32)
     steps, batch, slots = ids.shape.as_list()
     dtype = "float16" if training.half_states else "float32"
-    wanted = Wanted(states=states_of(dtype, training.stochastic_rounding))
+    hidden = len(network.layers)
+    membranes = any(what == "membrane" and layer < hidden for what, layer in training.reads)
+    wanted = Wanted(membranes, states=states_of(dtype, training.stochastic_rounding))
     if memory == "recompute":
         between = steps_between_checkpoints(network, steps, batch, wanted, placement)
         wanted = replace(wanted, recompute=between)
@@ -131,6 +139,7 @@ def run_training_step(
         "update": tf.reshape(tf.cast(update, tf.int32), [1]),
     }
     specs = output_specs(network, steps, batch, wanted, placement)
+    of_samples = 2 if training.loss == "own_loss" else 1  # losses, penalties
     kept = [*inputs, *state(means), *state(squares)]
     found = precompiled_user_op(
         [*kept, *(of_step[name] for name in STEP_INPUTS)],
@@ -139,12 +148,12 @@ def run_training_step(
         outs={
             "output_types": [
                 *(tensor.dtype for tensor in kept),
-                tf.float32,
+                *[tf.float32] * of_samples,
                 *(tf.as_dtype(output_type(name, wanted)) for name, _, _ in specs),
             ],
             "output_shapes": [
                 *(tensor.shape for tensor in kept),
-                tf.TensorShape([batch]),
+                *[tf.TensorShape([batch])] * of_samples,
                 *(tf.TensorShape(shape) for _, _, shape in specs),
             ],
         },
@@ -159,8 +168,9 @@ def run_training_step(
         return [tf.cast(found[kind * n + at], tf.float32) for at in places] if of else []
 
     return TrainedStep(
-        out=outputs_of(specs, found[3 * n + 1 :]),
+        out=outputs_of(specs, found[3 * n + of_samples :]),
         losses=found[3 * n],
+        penalties=found[3 * n + 1] if of_samples > 1 else None,
         weights=updated(0, weight_shapes(network)),
         means=updated(1, means),
         squares=updated(2, squares),

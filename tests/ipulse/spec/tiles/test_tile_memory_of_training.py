@@ -24,7 +24,9 @@ FEW, READOUT, OF_LOSS = (16, 20, 10, 16, 64), (64, 100, 2, 16, 32), (256, 100, 1
 MANY_CLASSES, LONG = (12, 100, 40, 16, 16), (12, 100, 10, 32, 16)
 
 
-def fullest_tile(loss: Any, sizes: tuple[int, int, int, int, int]) -> tuple[int, int]:
+def fullest_tile(
+    loss: Any, sizes: tuple[int, int, int, int, int], **training: Any
+) -> tuple[int, int]:
     """Returns the bytes of the fullest tile: as predicted, and as compiled."""
     tiles, steps, classes, batch, neurons = sizes
     data = {"classes": classes, "units": 16, "steps": steps, "samples_per_class": batch}
@@ -32,7 +34,7 @@ def fullest_tile(loss: Any, sizes: tuple[int, int, int, int, int]) -> tuple[int,
         {"kind": "emulator", "tiles": tiles, "training": "device"},
         data={"kind": "randman", **data},
         network={"layers": [{"neurons": neurons}]},
-        training={"epochs": 1, "batch_size": batch, "loss": loss},
+        training={"epochs": 1, "batch_size": batch, "loss": loss, **training},
     )
     spec, ipus = spec_from(document), EmulatedIPUs(1, tiles)
     EmulatedModel(spec, 16, 1, ipus, training_op(spec)).trace()
@@ -53,6 +55,26 @@ def fullest_tile(loss: Any, sizes: tuple[int, int, int, int, int]) -> tuple[int,
 )
 def test_an_own_loss_is_predicted_to_a_fifth(sizes: tuple[int, int, int, int, int]) -> None:
     predicted, compiled = fullest_tile(margin(), sizes)
+    assert predicted == pytest.approx(compiled, rel=0.2)
+
+
+REGULARISERS = {
+    "spikes": {"kind": "lower", "spikes": 2.0},
+    "membranes": {"kind": "membrane", "low": -1.0, "high": 1.0},
+    "both": {"kind": "equations", "penalty": "mean(last(layers[0].spikes * layers[0].membrane))"},
+}
+
+
+@pytest.mark.verify
+@pytest.mark.parametrize("name", REGULARISERS)
+@pytest.mark.parametrize(
+    "sizes", [FEW, READOUT, OF_LOSS], ids=["few tiles", "the readout's tile", "a loss's tile"]
+)
+def test_regularisers_are_predicted_to_a_fifth(
+    name: str, sizes: tuple[int, int, int, int, int]
+) -> None:
+    loss, more = "mean_membrane_cross_entropy", {"regularisers": [REGULARISERS[name]]}
+    predicted, compiled = fullest_tile(loss, sizes, **more)
     assert predicted == pytest.approx(compiled, rel=0.2)
 
 

@@ -34,6 +34,29 @@ TRAININGS: List[Dict[str, Any]] = [
     {"optimizer": {"kind": "sgd", "learning_rate": 0.2, "momentum": 0.9, "nesterov": True}},
     {"optimizer": {"kind": "adam", "learning_rate": 0.01}, "loss": margin()},
 ]
+OF_LAYERS = (
+    "square(mean(last(layers[1].spikes))) + mean(mean_over_time(square(layers[0].membrane)))"
+)
+BOUNDS: List[Dict[str, Any]] = [
+    {"kind": "lower", "spikes": 2.0, "strength": 0.1},
+    {"kind": "upper", "spikes": 1.0, "strength": 0.05, "power": 2, "layers": [1]},
+    {"kind": "upper", "spikes": 0.5, "strength": 0.05, "power": 1, "layers": [2]},
+    {"kind": "membrane", "low": -0.2, "high": 0.4, "strength": 0.5, "readout": True},
+    {"kind": "equations", "penalty": OF_LAYERS, "strength": 0.3},
+]
+# Losses and regularisers that equations compute on the tiles.
+OBJECTIVES: Dict[str, Dict[str, Any]] = {
+    "bounds": {"regularisers": BOUNDS},
+    "maximum": {"loss": "max_membrane_cross_entropy"},
+    "layers": {
+        "loss": loss_document(f"-sum(label * log_softmax(last(readout.membrane))) + {OF_LAYERS}")
+    },
+    "spike counts": {
+        "loss": "spike_count_mse",
+        "regularisers": [{"kind": "lower", "spikes": 2.0, "strength": 0.1, "readout": True}],
+    },
+    "entropy of counts": {"loss": "spike_count_cross_entropy"},
+}
 
 
 def regression_batch(number: int) -> TrainingBatch:
@@ -68,15 +91,23 @@ def trained(model: Model, feed: Callable[[int], TrainingBatch] = batch) -> List[
         pytest.param(TRAININGS[2], "recompute", id="sgd"),
         pytest.param(TRAININGS[3], "slots", id="nesterov"),
         pytest.param(TRAININGS[4], "slots", id="own_loss", marks=pytest.mark.verify),
+        pytest.param(OBJECTIVES["bounds"], "recompute", id="bounds"),
+        *(
+            pytest.param(training, memory, id=f"{name}, {memory}", marks=pytest.mark.verify)
+            for name, training in OBJECTIVES.items()
+            for memory in ("slots", "recompute")
+        ),
     ],
 )
 def test_agrees_with_loss_and_update_on_the_host(training: Dict[str, Any], memory: str) -> None:
     device = {"kind": "emulator", "tiles": TILES, "training": "device", "memory": memory}
     epochs = {"epochs": 1, "batch_size": 12, **training}
-    spec = spec_from(ipu_spec(device, training=epochs, network=NETWORK))
+    kind = "spiking" if str(training.get("loss")).startswith("spike") else "leaky"
+    network = {**NETWORK, "readout": {"kind": kind}}
+    spec = spec_from(ipu_spec(device, training=epochs, network=network))
     on_device = EmulatedModel(spec, 4, 1, EmulatedIPUs(1, TILES), training_op(spec))
     on_cpu = Model(
-        spec_from(ipu_spec({"kind": "cpu"}, training=epochs, network=NETWORK)), 4, 1, batch=12
+        spec_from(ipu_spec({"kind": "cpu"}, training=epochs, network=network)), 4, 1, batch=12
     )
     for ours, theirs in zip(trained(on_device), trained(on_cpu)):
         np.testing.assert_allclose(ours.sums, theirs.sums, rtol=1e-5)

@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Dict, List, Set, Tuple
 
 from ipulse_core.equations.loss import MEMBRANE, SPIKES, equation_texts, names_in
+from ipulse_core.spec.derived_values import bounded_layers, has_own_loss
 from ipulse_core.spec.host_links import host_link
-from ipulse_core.spec.layer_values import equations_in, reads_membrane, values_read
+from ipulse_core.spec.kind_fields import field_of
+from ipulse_core.spec.layer_values import values_read
 from ipulse_core.spec.single_layers import makes_lists_on_host, programs_of
 from ipulse_core.spec.stretches import Stretch
 from ipulse_ops.lif.poplar.outputs import output_names
@@ -75,8 +77,9 @@ def streamed_outputs(
 
     These are counts of spikes and dropped spikes for the metrics; the readout's membrane, or the
     spikes of one that spikes, for the loss; and what regularisers read. With loss and update on the
-    device also the losses. What the backward pass reads stays on the device, as do weights and the
-    spikes that a convolution sends to a program that takes them as they are.
+    device also the losses, and of the network what predictions are made of. What the backward pass
+    reads stays on the device, as do weights and the spikes that a convolution sends to a program
+    that takes them as they are.
 
     Args:
         spec: of the job.
@@ -90,9 +93,13 @@ def streamed_outputs(
     at = attributes.find("ipulse-lif/")
     if at < 0:
         return []
-    # Behind the training op's inputs, means and squares, which stay: losses, the LIF op's outputs.
-    losses = [len(inputs) - len(STEP_INPUTS)] if attributes.startswith("ipulse-train/") else []
-    first = losses[0] + 1 if losses else 0
+    # Behind the training op's inputs, means and squares, which stay: losses, maybe penalties, and
+    # the LIF op's outputs.
+    losses = []
+    if attributes.startswith("ipulse-train/"):
+        place = len(inputs) - len(STEP_INPUTS)
+        losses = [place, place + 1] if "own_loss" in attributes[:at].split() else [place]
+    first = losses[-1] + 1 if losses else 0
     names = output_names(attributes[at:])
     last = max(layer for _, layer in names)
     spikes = _read_spikes(spec, part)
@@ -103,8 +110,11 @@ def streamed_outputs(
     def is_read(name: str, layer: int) -> bool:
         if name == "spike_ids":
             return layer in spikes
-        if name == "membrane":  # of hidden layers on request only
-            return layer != last or reads_membrane
+        if name == "membrane" and layer != last:
+            on_device = field_of(spec.device, "training") == "device"
+            return not on_device or (layer, MEMBRANE) in _values_of_equations(spec)
+        if name == "membrane":
+            return reads_membrane
         return name in ("spike_counts", "dropped")
 
     return losses + [first + place for place, of in enumerate(names) if is_read(*of)]
@@ -115,12 +125,12 @@ def _is_lif_convolution(part: Stretch) -> bool:
 
 
 def _read_spikes(spec: ExperimentSpec, part: Stretch) -> Set[int]:
-    """Return the layers, from 0 in the part, whose spikes the loss or a regulariser reads."""
+    """Return the layers, from 0 in the part, whose spikes the host reads."""
     found: Set[int] = set()
     for layer, what in _values_of_equations(spec):
         if what == SPIKES and layer in part.layers:
             found.add(part.layers.index(layer))
-    for bound in spec.training.regularisers:
+    for bound in _regularisers(spec):
         if bound.kind in ("lower", "upper"):
             numbers = bound.layers or [index + 1 for index in part.layers]
             found.update(at for at, index in enumerate(part.layers) if index + 1 in numbers)
@@ -128,20 +138,38 @@ def _read_spikes(spec: ExperimentSpec, part: Stretch) -> Set[int]:
 
 
 def _reads_membrane_of_last(spec: ExperimentSpec, part: Stretch) -> bool:
-    """Return whether the membrane of a part's last layer, which spikes, is read."""
-    if not part.has_readout:
-        return reads_membrane(spec, part.layers[-1])
-    if any(MEMBRANE in names_in(equation_texts(each)) for _, each in equations_in(spec.training)):
+    """Return whether the host reads the membrane of a part's last layer, which spikes."""
+    last = len(spec.network.layers) if part.has_readout else part.layers[-1]
+    if any(
+        bound.kind == "membrane" and last in bounded_layers(bound, len(spec.network.layers))
+        for bound in _regularisers(spec)
+    ):
         return True
-    return reads_membrane(spec, len(spec.network.layers))
+    if (last, MEMBRANE) in _values_of_equations(spec):
+        return True
+    return part.has_readout and any(
+        MEMBRANE in names_in(equation_texts(each)) for each in _equations(spec)
+    )
 
 
 def _values_of_equations(spec: ExperimentSpec) -> Set[Tuple[int, str]]:
-    """Return what losses and regularisers read of layers: index, membrane or spikes."""
+    """Return what equations on the host read of layers: index, membrane or spikes."""
     found: Set[Tuple[int, str]] = set()
-    for _, described in equations_in(spec.training):
+    for described in _equations(spec):
         found |= values_read(spec.network, described)
     return found
+
+
+def _equations(spec: ExperimentSpec) -> List[Any]:
+    """Return the loss and the regularisers that the host computes from equations."""
+    loss = [spec.training.loss] if has_own_loss(spec.training) else []
+    return [*loss, *(each for each in _regularisers(spec) if each.kind == "equations")]
+
+
+def _regularisers(spec: ExperimentSpec) -> Tuple[Any, ...]:
+    """Return the regularisers that the host computes, none if the device computes the loss."""
+    on_device = field_of(spec.device, "training") == "device"
+    return () if on_device else tuple(spec.training.regularisers)
 
 
 def _of_batch(inputs: Any) -> List[int]:

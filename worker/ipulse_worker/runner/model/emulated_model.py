@@ -16,6 +16,7 @@ from ipulse_ops.direct_call import traced
 from ipulse_ops.lif.poplar.build import build, build_with
 from ipulse_ops.lif.poplar.sources import BuiltOp
 from ipulse_ops.lif.poplar.train_op import DeviceTraining, run_training_step
+from ipulse_ops.training.regularisers import mean_over
 from ipulse_worker.runner.model.batches import Execution, StepResult
 from ipulse_worker.runner.model.equations import loss_vertex_of
 from ipulse_worker.runner.model.keras_network import has_half_states, placement_of
@@ -114,12 +115,13 @@ class EmulatedModel(Model):
                 variable.assign(value)
         _, predicted = self._objective.evaluate(found.out, labels)
         scores = self._objective.scores(predicted, labels)
-        metrics = StepMetrics(found.out, found.losses, predicted, scores, mask=mask)
+        penalty = mean_over(found.penalties, mask) if self.spec.training.regularisers else None
+        metrics = StepMetrics(found.out, found.losses, predicted, scores, penalty, mask)
         return metrics.sums(), metrics.max_spikes()
 
 
 def training_op(spec: ExperimentSpec, progress: ProgressCallback = print_progress) -> BuiltOp:
-    """Return the op for training steps, whose codelets include the vertex of a spec's own loss.
+    """Return the op for training steps, whose codelets include the vertex of a spec's loss.
 
     Raises MissingCompiler, BuildFailed.
     """
@@ -143,7 +145,9 @@ def device_training(spec: ExperimentSpec) -> DeviceTraining:
             found,
             class_rows=vertex.class_rows,
             step_rows=vertex.step_rows,
+            neuron_values=vertex.neuron_values,
             right=vertex.right,
+            reads=vertex.reads,
         )
     if optimizer.kind == "sgd":
         return replace(

@@ -17,9 +17,10 @@ from ipulse_core.spec.conv_layers import (
     scale_before,
     senders_of,
 )
-from ipulse_core.spec.derived_values import class_count, has_own_loss
+from ipulse_core.spec.derived_values import class_count
 from ipulse_core.spec.layer_values import equations_of_spec, reads_membrane
 from ipulse_core.spec.part_layers import has_equations, is_recurrent
+from ipulse_core.spec.training_equations import needs_equations, training_equations
 from ipulse_ops.conv.initialisation import listed
 from ipulse_ops.conv.reference import pooled
 from ipulse_ops.equations.initialisation import balanced_layer
@@ -103,10 +104,10 @@ def balanced_equations(
 
 
 def loss_vertex_of(spec: ExperimentSpec) -> Optional[LossVertex]:
-    """Return the vertex of the loss for tiles; None of a loss that is not made of equations."""
-    if not has_own_loss(spec.training):
+    """Return the vertex of loss and regularisers for tiles; None if PopLibs computes the loss."""
+    if not needs_equations(spec.training):
         return None
-    return loss_vertex(equations_of_spec(spec, spec.training.loss))
+    return loss_vertex(*training_equations(spec), readout=len(spec.network.layers))
 
 
 class OwnLoss:

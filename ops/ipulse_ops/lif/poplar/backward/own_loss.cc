@@ -1,5 +1,7 @@
 #include "loss.h"
 
+#include <string>
+
 #include <popops/ElementWise.hpp>
 #include <popops/Reduce.hpp>
 
@@ -12,15 +14,22 @@ using poplar::Graph;
 using poplar::Tensor;
 using poplar::program::Sequence;
 
-LossResult addOwnLoss(Graph &graph, const OwnLoss &loss, const Tensor &membrane,
-                      const Tensor &right, const Tensor &mask, Sequence &program) {
+OwnLossResult addOwnLoss(Graph &graph, const OwnLoss &loss, const std::vector<LayerValues> &read,
+                         const Tensor &right, const Tensor &mask, Sequence &program) {
   const std::string name = "own_loss/";
-  const std::size_t steps = membrane.dim(0), batch = membrane.dim(1), classes = membrane.dim(2);
+  const std::size_t steps = read.at(0).values.dim(0), batch = read.at(0).values.dim(1);
   const Tensor samples =
       popops::reduce(graph, mask, {0}, {popops::Operation::ADD}, program, name + "samples");
   const Tensor share = popops::div(graph, mask, samples, program, name + "share");
-  const Tensor bySample = graph.addVariable(FLOAT, {batch}, name + "by_sample");
-  const Tensor gradient = graph.addVariable(FLOAT, {batch, steps, classes}, name + "gradient");
+  OwnLossResult found;
+  found.bySample = graph.addVariable(FLOAT, {batch}, name + "by_sample");
+  found.penalty = graph.addVariable(FLOAT, {batch}, name + "penalty");
+  std::vector<Tensor> gradients; // [batch, time, ...]
+  for (const LayerValues &each : read) {
+    gradients.push_back(
+        graph.addVariable(FLOAT, {batch, steps, each.values.dim(2)}, name + "gradient"));
+    found.gradients.push_back(gradients.back().dimShuffle({1, 0, 2}));
+  }
   const poplar::ComputeSet set = graph.addComputeSet(name + "equations");
   const std::size_t tiles = graph.getTarget().getNumTiles();
   for (std::size_t sample = 0; sample < batch; ++sample) {
@@ -28,26 +37,41 @@ LossResult addOwnLoss(Graph &graph, const OwnLoss &loss, const Tensor &membrane,
     const auto of = [&](const Tensor &t, unsigned dimension) {
       return t.slice(sample, sample + 1, dimension).flatten();
     };
-    const auto rows = [&](std::size_t size, const char *what) {
-      const Tensor t = graph.addVariable(FLOAT, {size}, name + what);
+    const auto onTile = [&](poplar::Type type, std::size_t size, const char *what) {
+      const Tensor t = graph.addVariable(type, {size}, name + what);
       graph.setTileMapping(t, tile);
       return t;
     };
-    graph.setTileMapping(of(bySample, 0), tile);
-    graph.setTileMapping(of(gradient, 0), tile);
-    NewVertex(graph, set, "OwnLoss", tile)
-        .connect("membrane", of(membrane, 1))
-        .connect("right", of(right, 0))
+    const auto result = [&](const Tensor &t) {
+      graph.setTileMapping(of(t, 0), tile);
+      return of(t, 0);
+    };
+    NewVertex vertex(graph, set, "OwnLoss", tile);
+    vertex.connect("right", of(right, 0))
         .connect("share", of(share, 0))
-        .connect("bySample", of(bySample, 0))
-        .connect("gradient", of(gradient, 0))
-        .connect("classRows", rows(loss.classRows * classes, "class_rows"))
-        .connect("stepRows", rows(loss.stepRows * steps, "step_rows"))
+        .connect("bySample", result(found.bySample))
+        .connect("penalty", result(found.penalty))
+        .connect("classRows", onTile(FLOAT, loss.classRows * loss.classes, "class_rows"))
+        .connect("stepRows", onTile(FLOAT, loss.stepRows * steps, "step_rows"))
+        .connect("neuronRows", onTile(FLOAT, loss.neuronValues, "neuron_rows"))
         .set("steps", static_cast<unsigned>(steps))
-        .set("classes", static_cast<unsigned>(classes));
+        .set("classes", loss.classes);
+    for (std::size_t i = 0; i < read.size(); ++i) {
+      const LayerValues &each = read[i];
+      const std::string number = std::to_string(i);
+      vertex.connect(("gradient" + number).c_str(), result(gradients[i]));
+      if (!each.counts.valid()) {
+        vertex.connect(("membranes" + number).c_str(), of(each.values, 1));
+        continue;
+      }
+      vertex.connect(("ids" + number).c_str(), of(each.values, 1))
+          .connect(("counts" + number).c_str(), of(each.counts, 1))
+          .connect(("trains" + number).c_str(),
+                   onTile(poplar::UNSIGNED_CHAR, steps * each.neurons, "trains"));
+    }
   }
   program.add(poplar::program::Execute(set));
-  return {bySample, gradient.dimShuffle({1, 0, 2})};
+  return found;
 }
 
 } // namespace lif

@@ -3,12 +3,14 @@
 // then numbers (NAME=VALUE), as DeviceTraining.words in train_op.py writes them, and those of the
 // LIF op. With n the number of the LIF op's inputs, the inputs are these, then a mean and then a
 // square for each: of the shape of a weight, else float [1]; then labels int [batch], mask float
-// [batch], rate float [1], update int [1]. With own_loss the codelets include its vertex, and
-// labels may be targets, float [batch, classes] or [batch, time, classes]. Outputs: the first 3 n
-// inputs, of which weights, means and squares were changed in place; the loss of each sample float
-// [batch]; the LIF op's outputs.
+// [batch], rate float [1], update int [1]. With own_loss the codelets include its vertex, reads=
+// has what it reads of which layer ("membrane:1,spikes:0"), and labels may be targets, float
+// [batch, classes] or [batch, time, classes]. Outputs: the first 3 n inputs, of which weights,
+// means and squares were changed in place; the loss of each sample float [batch]; with own_loss the
+// sum of the regularisers of each sample float [batch]; the LIF op's outputs.
 #include <cstdint>
 #include <map>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -42,14 +44,15 @@ struct TrainAttributes {
     const std::string own = text.substr(0, at);
     const lif::Words words(own, "ipulse-train/1",
                            {"beta_1", "beta_2", "epsilon", "weight_decay", "momentum", "key",
-                            "class_rows", "step_rows"},
+                            "class_rows", "step_rows", "neuron_values", "reads"},
                            {"mean_membrane", "last_membrane", "step_membrane", "own_loss", "target",
                             "step_target", "adam", "sgd", "nesterov", "stochastic_rounding"});
     hasOwnLoss = words.flag("own_loss");
     ownLoss = {words.flag("step_target") ? lif::Right::StepTarget
                : words.flag("target")    ? lif::Right::Target
                                          : lif::Right::Label,
-               words.whole("class_rows"), words.whole("step_rows")};
+               1, words.whole("class_rows"), words.whole("step_rows"),
+               words.whole("neuron_values")};
     const int losses = words.flag("mean_membrane") + words.flag("last_membrane") +
                        words.flag("step_membrane") + hasOwnLoss;
     if (losses != 1 || words.flag("adam") == words.flag("sgd"))
@@ -71,10 +74,38 @@ struct TrainAttributes {
     network = lif::parseNetwork(ofNetwork);
     if (network.inputGradients || network.constantGradients)
       refuse("weights alone are trained; got gradients of inputs or constants");
-    if (network.layers.back().spiking)
-      refuse("the losses need a leaky readout");
+    if (network.layers.back().spiking && !hasOwnLoss)
+      refuse("cross-entropies of the membrane need a leaky readout");
+    ownLoss.classes = network.layers.back().neurons;
+    if (hasOwnLoss)
+      takeReads(words.text("reads"));
     operands = lif::operandsOf(network);
   }
+  /// What the vertex of a loss reads: a layer's membranes, or its spikes.
+  struct Read {
+    lif::Result result;
+    unsigned layer;
+  };
+  void takeReads(const std::string &text) {
+    std::istringstream in(text);
+    for (std::string word; std::getline(in, word, ',');) {
+      const std::size_t colon = word.find(':');
+      const std::string what = word.substr(0, colon);
+      const unsigned layer =
+          colon == std::string::npos ? 0 : lif::parseWhole("reads", word.substr(colon + 1), 0);
+      const bool spikes = what == "spikes";
+      const bool known = colon != std::string::npos && layer < network.layers.size() &&
+                         (spikes ? network.layers[layer].spiking
+                                 : what == "membrane" && network.layers[layer].membrane);
+      if (!known)
+        refuse("reads= has membrane:LAYER or spikes:LAYER, of layers that have them; got '" + word +
+               "'");
+      reads.push_back({spikes ? lif::Result::SpikeIds : lif::Result::Membrane, layer});
+    }
+    if (reads.empty())
+      refuse("a loss with equations reads a layer; got reads='" + text + "'");
+  }
+  std::vector<Read> reads;
   lif::Loss loss; // unused with hasOwnLoss
   bool hasOwnLoss;
   lif::OwnLoss ownLoss;
@@ -98,13 +129,41 @@ std::vector<std::size_t> shapeOfRight(const TrainAttributes &given, std::size_t 
   return {batch, steps, classes};
 }
 
-/// No gradient by any output of the forward pass but the readout's membrane.
-std::vector<Tensor> gradientsOf(const lif::Network &network, const Tensor &membrane,
-                                std::size_t outputs) {
-  std::vector<Tensor> gradients(outputs);
-  const auto readout = static_cast<unsigned>(network.layers.size() - 1);
-  gradients[lif::placeOf(network, lif::Result::Membrane, readout)] = membrane;
-  return gradients;
+struct Objective {
+  std::vector<Tensor> outputs;   // for each sample
+  std::vector<Tensor> gradients; // by the outputs of the forward pass, where there are some
+};
+
+Objective addObjective(Graph &graph, const TrainAttributes &given,
+                       const std::vector<Tensor> &results, const Tensor &right, const Tensor &mask,
+                       Sequence &program) {
+  const lif::Network &network = given.network;
+  const auto of = [&](lif::Result result, unsigned layer) {
+    return results[lif::placeOf(network, result, layer)];
+  };
+  Objective found;
+  found.gradients.resize(results.size());
+  if (!given.hasOwnLoss) {
+    const auto readout = static_cast<unsigned>(network.layers.size() - 1);
+    const lif::LossResult loss =
+        lif::addLoss(graph, given.loss, of(lif::Result::Membrane, readout), right, mask, program);
+    found.gradients[lif::placeOf(network, lif::Result::Membrane, readout)] = loss.gradient;
+    found.outputs = {loss.bySample};
+    return found;
+  }
+  std::vector<lif::LayerValues> values;
+  for (const auto &[result, layer] : given.reads)
+    values.push_back(
+        {of(result, layer),
+         result == lif::Result::SpikeIds ? of(lif::Result::SpikeCounts, layer) : Tensor(),
+         network.layers[layer].neurons});
+  const lif::OwnLossResult loss =
+      lif::addOwnLoss(graph, given.ownLoss, values, right, mask, program);
+  for (std::size_t i = 0; i < values.size(); ++i)
+    found.gradients[lif::placeOf(network, given.reads[i].result, given.reads[i].layer)] =
+        loss.gradients[i];
+  found.outputs = {loss.bySample, loss.penalty};
+  return found;
 }
 
 Program updateOf(Graph &graph, const TrainAttributes &given, const std::vector<Tensor> &inputs,
@@ -202,18 +261,13 @@ Program Train(Graph &graph, const std::vector<Tensor> &inputs, std::vector<Tenso
   Sequence program;
   std::vector<Tensor> results, gradients;
   program.add(lif::buildForward(graph, given.network, operands, results));
-  const auto readout = static_cast<unsigned>(given.network.layers.size() - 1);
-  const Tensor membrane = results[lif::placeOf(given.network, lif::Result::Membrane, readout)];
-  const Tensor right = inputs[3 * n], mask = inputs[3 * n + 1];
-  const lif::LossResult loss =
-      given.hasOwnLoss ? lif::addOwnLoss(graph, given.ownLoss, membrane, right, mask, program)
-                       : lif::addLoss(graph, given.loss, membrane, right, mask, program);
-  program.add(lif::buildBackward(graph, given.network, operands,
-                                 gradientsOf(given.network, loss.gradient, results.size()), results,
-                                 gradients));
+  const Objective objective =
+      addObjective(graph, given, results, inputs[3 * n], inputs[3 * n + 1], program);
+  program.add(
+      lif::buildBackward(graph, given.network, operands, objective.gradients, results, gradients));
   program.add(updateOf(graph, given, inputs, gradients, operands.batch));
   outputs.assign(inputs.begin(), inputs.begin() + static_cast<std::ptrdiff_t>(3 * n));
-  outputs.push_back(loss.bySample);
+  outputs.insert(outputs.end(), objective.outputs.begin(), objective.outputs.end());
   outputs.insert(outputs.end(), results.begin(), results.end());
   return std::move(program);
 }
