@@ -62,8 +62,10 @@ class Page:
         """Click the button or link with these words."""
 
         def click() -> bool:
-            path = f"//*[self::button or self::a][normalize-space()='{words}']"
-            self.driver.find_element(By.XPATH, path).click()
+            path = f"//*[self::button[not(@disabled)] or self::a][normalize-space()='{words}']"
+            found = self.driver.find_element(By.XPATH, path)
+            self.driver.execute_script("arguments[0].scrollIntoView({block: 'center'})", found)
+            found.click()
             return True
 
         self.until(click)

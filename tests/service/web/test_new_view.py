@@ -211,7 +211,7 @@ def test_a_text_of_version_1_is_written_in_version_2(page: Page) -> None:
     layer = "{neurons: 4, decay: 0.8, recurrent: true}"
     text = f"version: 1\nname: old\nnetwork: {{layers: [{layer}]}}\n"
     page.driver.execute_script(DROP, text, "paste")
-    page.find(".side section.card:not(.layer) > button:not([disabled]):not(.wide)").click()
+    page.press("Write it in version 2")
     read = "return document.querySelector('ip-editor').editor.state.doc.toString()"
     page.until(lambda: yaml.safe_load(page.driver.execute_script(read))["version"] == 2)
     [made] = yaml.safe_load(page.driver.execute_script(read))["network"]["layers"]

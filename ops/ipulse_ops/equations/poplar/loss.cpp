@@ -15,12 +15,12 @@ namespace own_loss {
 class OwnLoss : public poplar::Vertex {
 public:
   /*FIELDS*/
-  poplar::Input<poplar::Vector</*RIGHT*/>> right;  // label [1], targets [classes], or of each step
-  poplar::Input<poplar::Vector<float>> share;      // [1], of the sample in the mean; 0 for padding
-  poplar::Output<poplar::Vector<float>> bySample;  // [1], the loss
-  poplar::Output<poplar::Vector<float>> penalty;   // [1], the sum of the regularisers
-  poplar::Output<poplar::Vector<float>> classRows; // [rows][classes], values of the equations
-  poplar::Output<poplar::Vector<float>> stepRows;  // [rows][steps]
+  poplar::Input<poplar::Vector</*RIGHT*/>> right;   // label [1], targets [classes], or of each step
+  poplar::Input<poplar::Vector<float>> share;       // [1], of the sample in the mean; 0 for padding
+  poplar::Output<poplar::Vector<float>> bySample;   // [1], the loss
+  poplar::Output<poplar::Vector<float>> penalty;    // [1], the sum of the regularisers
+  poplar::Output<poplar::Vector<float>> classRows;  // [rows][classes], values of the equations
+  poplar::Output<poplar::Vector<float>> stepRows;   // [rows][steps]
   poplar::Output<poplar::Vector<float>> neuronRows; // rows of any length
   unsigned steps;
   unsigned classes;

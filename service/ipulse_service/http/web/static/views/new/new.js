@@ -270,9 +270,13 @@ class NewView extends View {
           <p class="soft small">YAML or JSON. Drop or paste a file; <kbd>Ctrl</kbd> <kbd>Space</kbd> shows the fields, <kbd>Tab</kbd> leaves the editor.</p>
         </section>
         <aside class="side">
-          <section class="card">${plan(found, this.isChecking)}
-            <button type="submit" class="wide ${isSweep ? "" : "primary"}" ?disabled=${this.isSending || (found && !found.value && !this.isChecking)}>Submit</button>
-            <button type="button" class="wide ${isSweep ? "primary" : ""}" ?disabled=${this.isSending || !found?.value || this.isChecking} @click=${() => this.sweep()}>Submit as sweep …</button>
+          <section class="card">${plan(found, this.isChecking)}</section>
+          ${changes ? changeList(changes, parent) : nothing}
+          <section class="card"><h2>Usual fields</h2>${this.YAML ? form(this.YAML, this.text, this.schema, set) : nothing}</section>
+          ${this.YAML ? this.layers(set) : nothing}
+          ${this.YAML ? packageFields(this.YAML, this.text, this.packages, set) : nothing}
+          ${this.ops.size ? opFields(this.YAML, this.text, this.ops, set) : nothing}
+          <section class="card"><h2>Submission</h2>
             ${parent ? html`<label class="check"><input type="checkbox" name="weights"> Begin with the weights of <bdi>${parent.name || "its parent"}</bdi></label>` : nothing}
             ${projectField(() => this.check())}
             <details class="more"><summary>Priority, limits and tags</summary>
@@ -280,11 +284,10 @@ class NewView extends View {
               ${LIMITS.map(([name, words]) => html`<label class="field"><span>${words}</span><input name=${name} type="number" min="1" @change=${() => this.check()}></label>`)}
               <label class="field"><span>Tags</span><input name="tags" placeholder="baseline wide"></label>
             </details></section>
-          ${changes ? changeList(changes, parent) : nothing}
-          <section class="card"><h2>Usual fields</h2>${this.YAML ? form(this.YAML, this.text, this.schema, set) : nothing}</section>
-          ${this.YAML ? this.layers(set) : nothing}
-          ${this.YAML ? packageFields(this.YAML, this.text, this.packages, set) : nothing}
-          ${this.ops.size ? opFields(this.YAML, this.text, this.ops, set) : nothing}
+          <div class="send">
+            <button type="submit" class="wide ${isSweep ? "" : "primary"}" ?disabled=${this.isSending || (found && !found.value && !this.isChecking)}>Submit</button>
+            <button type="button" class="wide ${isSweep ? "primary" : ""}" ?disabled=${this.isSending || !found?.value || this.isChecking} @click=${() => this.sweep()}>Submit as sweep …</button>
+          </div>
         </aside>
       </form>`;
   }
