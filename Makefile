@@ -19,6 +19,8 @@ compile_lock = $(BIN)/uv pip compile --quiet --system-certs --generate-hashes --
 
 # Extras of the environment of `make up`: the stack, and what the guides' Python code imports.
 GUIDES := --extra all --extra notebook --extra parquet --extra tensorboard
+# tf-keras asks for the package tensorflow, for which tensorflow-cpu stands; locks are installed without dependencies.
+KERAS_2 := --override requirements/overrides.in
 
 .PHONY: help demo up test verify wheels clients poplar-census lint kernels docs bench bench-peers load accuracy containers vendor lock clean runtime dev
 
@@ -87,19 +89,19 @@ vendor: ## Bundle the page's libraries from their lock file, with npm.
 	@scripts/vendor $(ARGS)
 
 # Not one uv.lock: it has the addresses of PyPI's files, where these locks install from any index with the same hashes;
-# overrides hold for all of it, where TensorFlow is replaced in dev alone; and it must resolve what simulators-apart
+# overrides hold for all of it, where TensorFlow is replaced in three locks alone; and it must resolve what simulators-apart
 # installs without dependencies, among which NIR's versions contradict each other. Python 3.8 would stay apart anyway.
 # TensorFlow holds h5py back. The service has none, and reads files of users: it takes the newest, and
 # with it the newest HDF5.
 # PyTorch's build for CPUs is on no index: TORCH_WHEELS names the folder that has it.
 lock: dev ## Resolve every lock again; UPGRADE=--upgrade takes newer releases.
 	$(call compile_lock,bootstrap,3.11,requirements/bootstrap.in)
-	$(call compile_lock,runtime,3.11,$(GUIDES) pyproject.toml requirements/runtime.in)
-	$(call compile_lock,dev,3.11,--override requirements/overrides.in $(GUIDES) pyproject.toml requirements/runtime.in requirements/dev.in)
+	$(call compile_lock,runtime,3.11,$(KERAS_2) $(GUIDES) pyproject.toml requirements/runtime.in)
+	$(call compile_lock,dev,3.11,$(KERAS_2) $(GUIDES) pyproject.toml requirements/runtime.in requirements/dev.in)
 	@mkdir -p build
 	sed -nE 's/^([a-z0-9][^ ]*==[^ ]*).*/\1/p' requirements/runtime.txt | grep -v '^h5py==' >build/but-h5py.txt
 	$(call compile_lock,service,3.11,--all-extras -c build/but-h5py.txt service/pyproject.toml)
-	$(call compile_lock,worker-cpu,3.11,--all-extras -c requirements/runtime.txt worker/pyproject.toml)
+	$(call compile_lock,worker-cpu,3.11,$(KERAS_2) --all-extras -c requirements/runtime.txt worker/pyproject.toml requirements/worker-cpu.in)
 	$(call compile_lock,runner-py38,3.8,requirements/runner-py38.in)
 	$(call compile_lock,generators,3.11,requirements/generators.in)
 	$(call compile_lock,jupyterlab,3.11,requirements/jupyterlab.in)

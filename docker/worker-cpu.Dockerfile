@@ -23,7 +23,7 @@ RUN python3 -m venv /build/bootstrap \
     && /build/bootstrap/bin/python -m pip install --no-cache-dir --require-hashes -r /build/bootstrap.txt
 RUN python3 -m venv --without-pip /opt/ipulse \
     && /build/bootstrap/bin/uv pip install --python /opt/ipulse/bin/python --system-certs --no-cache \
-        --compile-bytecode --require-hashes -r /build/worker-cpu.txt
+        --compile-bytecode --no-deps --require-hashes -r /build/worker-cpu.txt
 COPY core/ipulse_core /app/ipulse_core
 COPY emulator/poplar_emulator /app/poplar_emulator
 COPY ops/ipulse_ops /app/ipulse_ops
