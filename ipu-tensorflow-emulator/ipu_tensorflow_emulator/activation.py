@@ -32,8 +32,13 @@ _PLACES = {
     "ipu_tensorflow_addons": f"{_PACKAGE}.addons",
     "popdist": f"{_PACKAGE}.popdist",
 }
-# Scripts that import `keras` mean the Keras of their TensorFlow.
-_LEGACY_KERAS = {"keras": "tf_keras"}
+# Scripts that import `keras` mean the Keras of their TensorFlow, with the names of its time.
+_LEGACY_KERAS = {
+    "keras.optimizer_v2": "tf_keras.src.optimizers.legacy",
+    "keras": "tf_keras",
+    "tensorflow.python.keras.datasets": "tf_keras.datasets",
+    "tensorflow.python.keras.preprocessing": "tf_keras.preprocessing",
+}
 _FIRST_LINE = (
     "tensorflow.python.ipu is emulated: custom ops run on emulated tiles, everything else on this "
     "computer's CPU; no time here is that of an IPU"
@@ -66,10 +71,10 @@ class _Finder(importlib.abc.MetaPathFinder):
         self, fullname: str, path: Optional[Sequence[Any]] = None, target: Any = None
     ) -> Optional[importlib.machinery.ModuleSpec]:
         places = _PLACES
-        if fullname.partition(".")[0] in _LEGACY_KERAS and _uses_legacy_keras():
+        if any(_is_within(fullname, name) for name in _LEGACY_KERAS) and _uses_legacy_keras():
             places = {**_PLACES, **_LEGACY_KERAS}
         for name, place in places.items():
-            if fullname == name or fullname.startswith(f"{name}."):
+            if _is_within(fullname, name):
                 ours = place + fullname[len(name) :]
                 try:
                     spec = importlib.util.find_spec(ours)
@@ -82,6 +87,10 @@ class _Finder(importlib.abc.MetaPathFinder):
                     fullname, _Loader(ours), is_package=is_package
                 )
         return None
+
+
+def _is_within(fullname: str, name: str) -> bool:
+    return fullname == name or fullname.startswith(f"{name}.")
 
 
 _FINDER = _Finder()

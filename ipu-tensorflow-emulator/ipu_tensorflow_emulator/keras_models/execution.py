@@ -176,6 +176,7 @@ def _counted(model: Any, step: str, program: Program) -> Iterator[None]:
 
     @functools.wraps(stock)
     def counted(*arguments: Any, **named: Any) -> Any:
+        arguments = _with_columns(arguments)
         if tf.executing_eagerly():
             return stock(*arguments, **named)
         graph = tf.compat.v1.get_default_graph()
@@ -187,6 +188,15 @@ def _counted(model: Any, step: str, program: Program) -> Iterator[None]:
 
     with _replaced(model, step, counted):
         yield
+
+
+def _with_columns(data: Any) -> Any:
+    """Give tensors of rank 1 a second dimension, as the steps of Keras 2.6 do."""
+
+    def expanded(each: Any) -> Any:
+        return tf.expand_dims(each, -1) if tf.is_tensor(each) and each.shape.rank == 1 else each
+
+    return tf.nest.map_structure(expanded, data)
 
 
 @contextmanager

@@ -234,3 +234,6 @@ def prepare() -> None:
     for keras in keras_modules().values():
         add_to(keras)
         keras.ipu = ours
+    if "tf_keras" in sys.modules:  # Keras 2.6 has this name
+        losses: Any = importlib.import_module("tf_keras.losses")
+        losses.losses_utils = importlib.import_module("tf_keras.src.utils.losses_utils")

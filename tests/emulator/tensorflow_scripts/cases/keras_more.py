@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from typing import Any, List
 
 import numpy as np
@@ -314,3 +315,28 @@ def case_float64_of_data_sets_becomes_float32() -> None:
         wide = tf.data.Dataset.from_tensor_slices((X.astype(np.float64), Y.astype(np.float64)))
         model.fit(wide.batch(4, drop_remainder=True), epochs=2, verbose=0)
         same(model.get_weights(), stock())
+
+
+def case_tensors_of_rank_1_get_a_dimension() -> None:
+    """Labels of 4 samples are [4, 1] in the loss: beside outputs [4, 4, 4] another mean."""
+    images = np.arange(64, dtype=np.float32).reshape(4, 4, 4) / 64
+    labels = np.arange(4, dtype=np.float32)
+    with configured().scope():
+        model = keras.Sequential([keras.layers.Dense(4, kernel_initializer="identity")])
+        model.compile(keras.optimizers.SGD(0.1), "mse")
+        found = model.evaluate(tf.data.Dataset.from_tensors((images, labels)), verbose=0)
+        same([found], [np.mean((images - labels[:, None]) ** 2)])
+        model = keras.Sequential([keras.layers.Embedding(9, 2)])
+        numbers = tf.data.Dataset.from_tensor_slices(np.arange(8)).batch(4, drop_remainder=True)
+        assert model.predict(numbers).shape == (8, 1, 2)
+
+
+def case_names_of_keras_2_6() -> None:
+    if getattr(keras, "__version__", "2").startswith("3"):
+        return  # scripts for the IPU are written for Keras 2
+    optimizer_v2 = importlib.import_module("keras.optimizer_v2.gradient_descent")
+    expected = stepped(lambda: keras.optimizers.SGD(0.1), INITIAL, GRADIENTS)
+    same(stepped(lambda: optimizer_v2.SGD(0.1), INITIAL, GRADIENTS), expected)
+    assert importlib.import_module("tensorflow.python.keras.datasets.mnist").load_data
+    assert importlib.import_module("tensorflow.python.keras.preprocessing.sequence").pad_sequences
+    assert importlib.import_module("keras.losses").losses_utils.ReductionV2.SUM == "sum"
