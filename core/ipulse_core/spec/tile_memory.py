@@ -8,8 +8,8 @@ compares both. Typical figures stand for the rest of a tile, such as code.
 from __future__ import annotations
 
 import math
-from collections import defaultdict
-from typing import DefaultDict, Dict, NamedTuple, Tuple
+from collections import Counter, defaultdict
+from typing import DefaultDict, Dict, List, NamedTuple, Sequence, Tuple
 
 from ipulse_core.spec.tile_placement import (
     TileLayer,
@@ -38,6 +38,7 @@ _RECOMPUTED_SLOTS = 1.4  # words of a slot: ids of all steps, and the rest of on
 _WORDS_OF_PIECE = 1  # exchange code of contiguous numbers that a tile sends or receives
 # Words of a readout's neuron, step and sample: gradients, and code that exchanges them one by one.
 _LOSS_WORDS = {"last_membrane_cross_entropy": 1.2, "step_cross_entropy": 2.5}
+_FLOATS_A_PIECE, _MOST_GROUPS = 12, 8  # of sums of slot gradients, as in the op
 _LOSS_ROWS = 4  # values of a loss with equations that each step has, and each class or neuron
 
 _Tile = Tuple[int, int]  # IPU, tile
@@ -88,12 +89,14 @@ def predict(network: TileNetwork) -> MemoryPrediction:
     Raises ValueError if an IPU has fewer tiles than layers.
     """
     used: DefaultDict[_Tile, _Contents] = defaultdict(_Contents)
-    for part in place_neurons(network):
+    parts = place_neurons(network)
+    for part in parts:
         size = _bytes_of_part(network, part)
         used[part.ipu, part.tile].add_part(network.layers[part.layer], size)
         used[part.ipu, part.tile].of_backward += _backward_bytes_of_part(network, part)
     per_sample = [_bytes_of_input(network)]
     per_sample += [_bytes_of_sample(network, layer) for layer in network.layers if layer.slots]
+    messages = [0, *_bytes_of_slot_sums(network, parts)]
     later = [0, *(_WORD * network.steps * layer.slots for layer in network.layers if layer.slots)]
     homes = [0] + [ipu for layer, ipu in zip(network.layers, ipu_of_layers(network)) if layer.slots]
     round_of_tiles = max(1, network.tiles_per_ipu - 1)
@@ -104,6 +107,7 @@ def predict(network: TileNetwork) -> MemoryPrediction:
             place = (ipu, sample_tile(network, source, sample))
             used[place].add_samples(source, samples * each, is_split)
             used[place].of_backward += samples * later[source]
+            used[place].bytes += samples * messages[source]
     if network.loss_reads:  # its samples are spread over all tiles
         tiles = network.ipus * network.tiles_per_ipu
         for sample in range(network.batch):
@@ -169,6 +173,33 @@ def _bytes_of_sample(network: TileNetwork, layer: TileLayer) -> int:
     """Return the bytes of a sample's spikes of a layer: ids, surrogates and gradients."""
     slots = _RECOMPUTED_SLOTS if network.recomputes else 3
     return round(network.steps * (slots * layer.slots + 5) * _WORD)
+
+
+def _bytes_of_slot_sums(network: TileNetwork, parts: Sequence[TilePart]) -> List[int]:
+    """Return the bytes that a sample's tile receives in a step, by layer with slots: part sums.
+
+    They are dL/ds of the slots, of groups of tiles with receivers (SlotSums of the Poplar op).
+    """
+    tiles: List[Counter[int]] = [Counter() for _ in network.layers]  # by IPU
+    for part in parts:
+        tiles[part.layer][part.ipu] += 1
+    found = []
+    for number, layer in enumerate(network.layers):
+        if not layer.slots:
+            continue
+        stride = layer.slots + layer.slots % 2
+        size = network.batch * stride
+        wide = max(_FLOATS_A_PIECE, divide_up(size, network.tiles_per_ipu) + 1) // 2 * 2
+        across = divide_up(size, wide)
+        groups = 0
+        receivers = [number + 1] if number + 1 < len(network.layers) else []
+        receivers += [number] if layer.recurrent else []
+        for receiver in receivers:
+            ranges = len(tiles[receiver]) if network.splits_neurons else 1
+            most = max(1, min(_MOST_GROUPS // ranges, network.tiles_per_ipu // across))
+            groups += sum(min(most, count) for count in tiles[receiver].values())
+        found.append(_WORD * stride * groups)
+    return found
 
 
 def _backward_bytes_of_part(network: TileNetwork, part: TilePart) -> float:
