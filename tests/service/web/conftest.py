@@ -63,12 +63,15 @@ class Page:
 
         def click() -> bool:
             path = f"//*[self::button[not(@disabled)] or self::a][normalize-space()='{words}']"
-            found = self.driver.find_element(By.XPATH, path)
-            self.driver.execute_script("arguments[0].scrollIntoView({block: 'center'})", found)
-            found.click()
+            self.click(self.driver.find_element(By.XPATH, path))
             return True
 
         self.until(click)
+
+    def click(self, element: WebElement) -> None:
+        """Scroll to an element, from behind what stays in view, and click it."""
+        self.driver.execute_script("arguments[0].scrollIntoView({block: 'center'})", element)
+        element.click()
 
     def type(self, text: str) -> None:
         """Type to whatever has the focus."""

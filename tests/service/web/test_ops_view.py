@@ -104,7 +104,7 @@ def test_the_form_keeps_layers_of_other_kinds(page: Page, service: InProcess) ->
         "- {neurons: 4}",
     ]
     [summary] = [one for one in page.all("summary") if one.text == "layers[1]"]
-    summary.click()
+    page.click(summary)
     field("Second threshold").send_keys("0.5", Keys.TAB)
     wide = {"neurons": 8, "neuron": {"second_threshold": 0.5}}
     page.until(lambda: _layers(page)[1] == wide)

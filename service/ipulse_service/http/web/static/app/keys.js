@@ -13,6 +13,7 @@ const LIST = [
   ["c", "Compare the selected jobs"],
   ["Enter", "Open the row"],
   ["n", "New job"],
+  ["Ctrl Enter", "Submit the new job"],
   ["g j, g s, g d, g o, g a", "Jobs, sweeps, data sets, custom ops, devices"],
   ["?", "This list"],
 ];

@@ -136,6 +136,14 @@ class NewView extends View {
     return { priority: number("priority"), run_seconds: number("run_seconds") };
   }
 
+  /** Submits with Ctrl and Enter, also from the editor, which would take them. @param {KeyboardEvent} event */
+  pressed(event) {
+    if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey)) return;
+    event.preventDefault();
+    event.stopPropagation();
+    /** @type {HTMLFormElement} */ (event.currentTarget).requestSubmit();
+  }
+
   async submit(event) {
     event.preventDefault();
     if (this.isSending) return;
@@ -253,7 +261,7 @@ class NewView extends View {
           }}></label>
           <label class="button file">Open a file<input type="file" accept=".yaml,.yml,.json,application/json" class="visually-hidden" @change=${(event) => this.open(event.target.files[0])}></label>
         </div></header>
-      <form class="new" @submit=${(event) => this.submit(event)}>
+      <form class="new" @submit=${(event) => this.submit(event)} @keydown=${{ handleEvent: (event) => this.pressed(event), capture: true }}>
         <section class="spec" aria-label="Spec">
           ${
             this.imported
@@ -267,7 +275,7 @@ class NewView extends View {
               : nothing
           }
           <ip-editor .text=${this.text} .problems=${found?.problems.length ? found.problems : notes} .schema=${this.schema} @change=${(event) => set(event.detail)} @open=${(event) => this.open(event.detail)}></ip-editor>
-          <p class="soft small">YAML or JSON. Drop or paste a file; <kbd>Ctrl</kbd> <kbd>Space</kbd> shows the fields, <kbd>Tab</kbd> leaves the editor.</p>
+          <p class="soft small">YAML or JSON. Drop or paste a file; <kbd>Ctrl</kbd> <kbd>Space</kbd> shows the fields, <kbd>Tab</kbd> leaves the editor, <kbd>Ctrl</kbd> <kbd>Enter</kbd> submits.</p>
         </section>
         <aside class="side">
           <section class="card">${plan(found, this.isChecking)}</section>
