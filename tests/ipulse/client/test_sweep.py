@@ -66,6 +66,7 @@ def test_seeds_alone_are_one_trial(connection: Connection) -> None:
 def test_a_sweep_can_be_paused_resumed_and_stopped(connection: Connection) -> None:
     sweep = connection.create_sweep(experiment(), {"seed": [1, 2, 3]}, parallel=1)
     assert sweep.best() is None
+    eventually(lambda: len(sweep.jobs) == 1)
     assert sweep.pause().state == "paused"
     assert sweep.resume().state == "running"
     sweep.stop()
