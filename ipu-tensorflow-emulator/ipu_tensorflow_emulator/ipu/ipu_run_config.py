@@ -6,6 +6,7 @@ from typing import Any
 
 import tensorflow as tf
 
+from ipu_tensorflow_emulator.process import has_no_effect
 from ipu_tensorflow_emulator.tensorflow_setup import has_estimators
 
 
@@ -34,7 +35,10 @@ class RunConfig(_Base):  # type: ignore[misc] # TensorFlow has no types
     """The configuration of an estimator; where TensorFlow has none, it stores options only."""
 
     def __init__(self, ipu_run_config: Any = None, **more: Any) -> None:
-        """Store the options."""
+        """Store the options. Strategies of several processes have no effect: there is one."""
+        for name in ("train_distribute", "eval_distribute"):
+            if more.pop(name, None) is not None:
+                has_no_effect(f"RunConfig({name}=)")
         if has_estimators():
             super().__init__(**more)
         self.ipu_run_config, self.options = ipu_run_config or IPURunConfig(), more

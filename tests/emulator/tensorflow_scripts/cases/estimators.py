@@ -9,11 +9,14 @@ import pytest
 import tensorflow as tf
 from tensorflow.python.ipu import ipu_estimator, ipu_run_config
 from tensorflow.python.ipu.config import IPUConfig
+from tensorflow.python.ipu.distributed import popdist_strategy
 from tensorflow.python.ipu.ipu_pipeline_estimator import (
     IPUPipelineEstimator,
     IPUPipelineEstimatorSpec,
 )
 from tensorflow.python.ipu.ops.pipelining_ops import OptimizerFunctionOutput
+
+from ipu_tensorflow_emulator import process
 
 from .operations import descent, stock
 from .sessions import X, Y, batches, loss_of, stock_losses
@@ -157,7 +160,9 @@ def case_estimators_count_steps_and_train_as_stock_ones() -> None:
         return tf1.estimator.EstimatorSpec(mode, loss=loss, train_op=train)
 
     options = ipu_run_config.IPURunConfig(iterations_per_loop=2)
-    config = ipu_run_config.RunConfig(ipu_run_config=options)
+    one_process = popdist_strategy.PopDistStrategy()
+    config = ipu_run_config.RunConfig(ipu_run_config=options, train_distribute=one_process)
+    assert "RunConfig(train_distribute=)" in process.STATE.without_effect
     estimator = ipu_estimator.IPUEstimator(model_fn, config=config)
     with pytest.raises(ValueError, match="iterations_per_loop"):
         estimator.train(batches, steps=3)
