@@ -8,7 +8,6 @@ and `spread_over_time`, which repeat a value for each class, each of 128 neurons
 
 from __future__ import annotations
 
-from types import MappingProxyType
 from typing import List, Mapping, NamedTuple, Sequence, Tuple
 
 from ipulse_core.equations.adjoint import Terms, elementwise_terms, gradients
@@ -113,7 +112,7 @@ def training_program(
 
 
 class LayerRead(NamedTuple):
-    """What a loss reads of a layer.
+    """The membrane or the spikes of a layer, as an input of a `training_program`.
 
     Attributes:
         what: `membrane` or `spikes`.
@@ -153,9 +152,7 @@ def layers_read(
     return tuple(each for each in known.values() if each.key in used)
 
 
-def program_axes(
-    instructions: Sequence[Instruction], of_layers: Mapping[str, Axes] = MappingProxyType({})
-) -> List[Axes]:
+def program_axes(instructions: Sequence[Instruction], of_layers: Mapping[str, Axes]) -> List[Axes]:
     """Returns the axes of each instruction's value; `of_layers` has those of layers by key."""
     found: List[Axes] = []
     _add_axes(found, instructions, {**NAMES, **of_layers})

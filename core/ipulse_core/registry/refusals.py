@@ -350,7 +350,12 @@ def _of_devices() -> Iterator[Refusal]:
 def _of_device_training() -> Iterator[Refusal]:
     """Yields what a step that runs on the device as a whole does not have."""
     more: Any = {"on": EMULATOR, "combined_with": ("device_training",)}
-    yield Refusal("first_spikes", "times of first spikes are read by the host", _TO_HOST, **more)
+    yield Refusal(
+        "first_spikes",
+        "times of first spikes are not part of a training step on the device",
+        "use spike counts, or set device.training to host",
+        **more,
+    )
     for name in ("truncation", "gradient_clipping"):
         yield Refusal(name, _ON_HOST, _TO_HOST, **more)
     for name in TRAINED:

@@ -38,8 +38,8 @@ class TileNetwork(NamedTuple):
     optimizer_words: int = 0  # of a weight: moments that are on the device
     updates: bool = False  # weights are updated on the device: it has the code of the optimizer
     trains: bool = False  # a program has the loss and the update, too
-    # What equations of the loss read of layers on the tiles, each sample on one of them: "membrane"
-    # or "spikes", and a layer's number.
+    # The inputs of a loss with equations on the tiles, which compute a sample each: "membrane" or
+    # "spikes", and the number of the layer.
     loss_reads: Sequence[Tuple[str, int]] = ()
     loss: str = ""  # one without equations that is computed on the tiles
     membranes: bool = False  # those of hidden layers are stored, with their gradients

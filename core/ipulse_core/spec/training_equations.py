@@ -61,7 +61,7 @@ class _Penalty(NamedTuple):
 
 
 class TrainingEquations(NamedTuple):
-    """What a training minimises.
+    """The loss and the regularisers of a training.
 
     Attributes:
         loss: Of a sample.

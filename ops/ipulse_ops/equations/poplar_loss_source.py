@@ -60,7 +60,7 @@ _COPIES = {
 _SPREAD = "v{0}"  # to neurons, however many
 _ROWS = {CLASSES: "classRows[{0} * classes + c]", TIME: "stepRows[{0} * steps + t]"}
 _NEURON_ROW = "neuronRows[{0} + c]"
-# What the vertex reads of a layer, and the field for its gradient; {0} is the number of the read.
+# The fields of the vertex for the membrane or the spikes of a layer; {0} is their number.
 _FIELDS = {
     MEMBRANE: (
         "poplar::Input<poplar::Vector<float>> membranes{0};  // [steps][neurons]",

@@ -10,6 +10,7 @@ import pytest
 import tensorflow as tf
 
 from ipulse_core.equations.loss import NAMES, LossEquations
+from ipulse_core.spec.training_equations import LOSSES
 from ipulse_ops.equations.loss import LossEvaluator
 from ipulse_ops.equations.loss_op import loss_with_equations
 from ipulse_ops.training import losses, regression, temporal_losses
@@ -85,7 +86,7 @@ KNOWN: Dict[str, Any] = {
     ),
     "steps": (
         {
-            "loss": "mean_over_time(-sum(label * log_softmax(membrane)))",
+            "loss": LOSSES["step_cross_entropy"],
             "prediction": "sum_over_time(membrane == largest(membrane))",
         },
         losses.step_cross_entropy,
@@ -97,7 +98,7 @@ KNOWN: Dict[str, Any] = {
         regression.mean_outputs,
     ),
     "step_mse": (
-        {"loss": "mean_over_time(mean(square(membrane - step_target)))"},
+        {"loss": LOSSES["step_mse"]},
         lambda membrane, right: regression.squared_error(
             regression.outputs_by_step(membrane), right
         ),

@@ -40,7 +40,7 @@ NO_FUNCTIONS = {
 
 
 class Values(NamedTuple):
-    """What is read of a layer: membranes, or ids and counts of its spikes."""
+    """Membranes of a layer, or ids and counts of its spikes."""
 
     what: str
     neurons: int

@@ -318,7 +318,7 @@ def case_float64_of_data_sets_becomes_float32() -> None:
 
 
 def case_tensors_of_rank_1_get_a_dimension() -> None:
-    """Labels of 4 samples are [4, 1] in the loss: beside outputs [4, 4, 4] another mean."""
+    """The loss compares outputs [4, 4, 4] with labels [4, 1], as in Keras 2.6, and not with [4]."""
     images = np.arange(64, dtype=np.float32).reshape(4, 4, 4) / 64
     labels = np.arange(4, dtype=np.float32)
     with configured().scope():

@@ -111,8 +111,7 @@ def streamed_outputs(
         if name == "spike_ids":
             return layer in spikes
         if name == "membrane" and layer != last:
-            on_device = field_of(spec.device, "training") == "device"
-            return not on_device or (layer, MEMBRANE) in _values_of_equations(spec)
+            return not _trains_on_device(spec) or (layer, MEMBRANE) in _values_of_equations(spec)
         if name == "membrane":
             return reads_membrane
         return name in ("spike_counts", "dropped")
@@ -125,7 +124,7 @@ def _is_lif_convolution(part: Stretch) -> bool:
 
 
 def _read_spikes(spec: ExperimentSpec, part: Stretch) -> Set[int]:
-    """Return the layers, from 0 in the part, whose spikes the host reads."""
+    """Return the layers whose spikes the host reads; the first one of the part is 0."""
     found: Set[int] = set()
     for layer, what in _values_of_equations(spec):
         if what == SPIKES and layer in part.layers:
@@ -168,8 +167,12 @@ def _equations(spec: ExperimentSpec) -> List[Any]:
 
 def _regularisers(spec: ExperimentSpec) -> Tuple[Any, ...]:
     """Return the regularisers that the host computes, none if the device computes the loss."""
-    on_device = field_of(spec.device, "training") == "device"
-    return () if on_device else tuple(spec.training.regularisers)
+    return () if _trains_on_device(spec) else tuple(spec.training.regularisers)
+
+
+def _trains_on_device(spec: ExperimentSpec) -> bool:
+    """Return whether loss and update are part of the device's program."""
+    return bool(field_of(spec.device, "training") == "device")
 
 
 def _of_batch(inputs: Any) -> List[int]:

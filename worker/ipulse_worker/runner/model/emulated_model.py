@@ -121,7 +121,7 @@ class EmulatedModel(Model):
 
 
 def training_op(spec: ExperimentSpec, progress: ProgressCallback = print_progress) -> BuiltOp:
-    """Return the op for training steps, whose codelets include the vertex of a spec's loss.
+    """Return the op for training steps; its codelets include the vertex of a loss with equations.
 
     Raises MissingCompiler, BuildFailed.
     """

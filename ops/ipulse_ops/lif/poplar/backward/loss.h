@@ -23,8 +23,8 @@ struct OwnLoss {
   unsigned classes, classRows, stepRows, neuronValues;
 };
 
-/// What such a loss reads of a layer of `neurons`: its membranes [time, batch, neurons], or its
-/// spikes as ids [time, batch, slots] with counts [time, batch, 2].
+/// An input of such a loss: the membranes of a layer [time, batch, neurons], or its spikes as ids
+/// [time, batch, slots] with counts [time, batch, 2].
 struct LayerValues {
   poplar::Tensor values;
   poplar::Tensor counts; // invalid for membranes
@@ -39,7 +39,7 @@ struct LossResult {
 struct OwnLossResult {
   poplar::Tensor bySample; // [batch]
   poplar::Tensor penalty;  // [batch], the sum of the regularisers
-  // Of the means of both over samples, by each of the LayerValues, in the shape of its values.
+  // By each of the LayerValues, in the shape of its `values`: those of the sum of both means.
   std::vector<poplar::Tensor> gradients;
 };
 

@@ -81,7 +81,7 @@ struct TrainAttributes {
       takeReads(words.text("reads"));
     operands = lif::operandsOf(network);
   }
-  /// What the vertex of a loss reads: a layer's membranes, or its spikes.
+  /// An input of the loss's vertex: the membranes of a layer, or its spikes.
   struct Read {
     lif::Result result;
     unsigned layer;
