@@ -80,14 +80,15 @@ class OpLayer(tf.keras.layers.Layer):  # type: ignore[misc] # TensorFlow has no 
         counts = tf.cast(counts, tf.float32)
         if counts.shape.rank == 2:
             counts = tf.stack([counts, counts], axis=-1)
-        drawn = word64(self.seed if seed is None else seed)
+        drawn = self.seed if seed is None else seed
         return NeuronSpikes(*self._run(tf.cast(ids, tf.float32), counts, drawn))
 
     def _run(self, ids: Any, counts: Any, seed: Any) -> Tuple[Any, Any, Any]:
         @tf.custom_gradient  # type: ignore[untyped-decorator] # TensorFlow has no types
         def apply(ids: Any, counts: Any, *weights: Any) -> Tuple[Any, Any]:
             types = [tf.float32] * 5
-            arrays = tf.numpy_function(self._forward, [seed, ids, counts, *weights], types)
+            entering = [word64(seed), ids, counts, *weights]
+            arrays = tf.numpy_function(self._forward, entering, types)
             made, sent, dropped, spikes, output = arrays
             made.set_shape([*ids.shape[:2], self.capacity or self._neurons])
             sent.set_shape([*ids.shape[:2], 2])

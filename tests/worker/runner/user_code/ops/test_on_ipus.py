@@ -48,7 +48,6 @@ def host(
     return device
 
 
-@pytest.mark.verify
 def test_a_worker_without_a_sandbox_trains_as_a_cpu_does(
     host: State, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
