@@ -60,6 +60,9 @@ LIBRARIES = tuple(name for name in reversed(list(_LIBRARIES)) if name != "poplar
 UNITS_OF_POPLAR = 4
 FLAGS = ("-std=c++17", "-fPIC", "-pthread", "-Wall", "-Wextra", "-Werror")
 OPTIMIZED = ("-O2",)
+# What needs a library looks here before LD_LIBRARY_PATH, where an SDK that is enabled has others of
+# the same names.
+RUN_PATH = "-Wl,--disable-new-dtags,-rpath,"
 SANITIZED = ("-O0", "-g1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
 
 
@@ -102,7 +105,7 @@ def program_flags(prefix: Path) -> Tuple[str, ...]:
     """Return the flags that compile and link a Poplar host program against a prefix."""
     lib = prefix / "lib"
     names = [f"-l{name}" for name in ("poplar", *LIBRARIES)]
-    return ("-std=c++17", f"-I{prefix / 'include'}", f"-L{lib}", f"-Wl,-rpath,{lib}", *names)
+    return ("-std=c++17", f"-I{prefix / 'include'}", f"-L{lib}", f"{RUN_PATH}{lib}", *names)
 
 
 def _make(flags: Sequence[str], made_from: str, prefix: Path, scratch: Path, steps: Steps) -> None:
@@ -127,12 +130,12 @@ def _make(flags: Sequence[str], made_from: str, prefix: Path, scratch: Path, ste
     for name, needed in needs.items():
         out = prefix / "lib" / f"lib{name}.so"
         link = ["-shared", f"-Wl,-soname,{out.name}", "-Wl,--no-as-needed", "-o", str(out)]
-        linked = [f"-L{out.parent}", "-Wl,-rpath,$ORIGIN", *(f"-l{other}" for other in needed)]
+        linked = [f"-L{out.parent}", f"{RUN_PATH}$ORIGIN", *(f"-l{other}" for other in needed)]
         compiled = [objects[unit] for unit in units[name]]
         run_compiler([*command, *flags, *link, *compiled, *linked, "-ldl"])
     library = prefix / LIBRARY
     main_object = objects[main]
-    popc = ["-L" + str(library.parent), "-lpoplar", "-Wl,-rpath,$ORIGIN/../lib"]
+    popc = ["-L" + str(library.parent), "-lpoplar", f"{RUN_PATH}$ORIGIN/../lib"]
     run_compiler([*command, *flags, main_object, "-o", str(prefix / POPC), *popc])
     (prefix / FINGERPRINT_FILE).write_text(made_from, "utf-8")
     steps.finish_one()
@@ -184,7 +187,7 @@ def _recipe(flags: Sequence[str]) -> str:
         )
         if source and path.is_file() and name.parts[0] != FOLDER:
             digest.update(str(name).encode() + b"\0" + path.read_bytes())
-    digest.update(repr((platform.machine(), sorted(_LIBRARIES.items()), *flags)).encode())
+    digest.update(repr((platform.machine(), sorted(_LIBRARIES.items()), RUN_PATH, *flags)).encode())
     return digest.hexdigest()
 
 

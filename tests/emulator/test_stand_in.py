@@ -13,6 +13,7 @@ from typing import Dict
 import pytest
 
 from ipulse_core.build_cache.toolchain import compiler
+from poplar_emulator.build import LIBRARIES, build, program_flags
 
 SCRIPTS = Path(sys.executable).parent
 PROGRAM = """\
@@ -197,3 +198,21 @@ def test_checked_sources_are_reported_as_junit(
     assert not list(project.glob("*.gp"))
     assert in_shell(f"{prefix}/bin/popc --check codelets.cpp", project, variables).returncode == 0
     assert in_shell(f"{prefix}/bin/popc --check -o a.gp a.cpp", project, os.environ).returncode == 2
+
+
+def test_an_enabled_sdk_does_not_change_the_emulator(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its libraries have the names of the emulator's, and come first in LD_LIBRARY_PATH."""
+    sdk, program = tmp_path / "sdk", tmp_path / "program.cpp"
+    sdk.mkdir()
+    for name in ("poplar", *LIBRARIES):
+        (sdk / f"lib{name}.so").touch()
+    monkeypatch.setenv("LD_LIBRARY_PATH", str(sdk))
+    program.write_text(PROGRAM)
+    command = [*compiler(), str(program), "-o", str(tmp_path / "program"), *program_flags(build())]
+    subprocess.run(command, check=True)
+    load = "from poplar_emulator.custom_op_bindings import library; library()"
+    for started in ([str(tmp_path / "program")], [sys.executable, "-c", load]):
+        ended = subprocess.run(started, capture_output=True, text=True, check=False)
+        assert ended.returncode == 0, ended.stderr
