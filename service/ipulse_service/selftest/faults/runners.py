@@ -48,6 +48,7 @@ def limit(folder: Path, size: int) -> Iterator[Path]:
     try:
         for control, value in (
             ("memory.limit_in_bytes", size),
+            ("memory.memsw.limit_in_bytes", size),  # with swap
             ("memory.max", size),
             ("memory.swap.max", 0),
         ):
