@@ -15,7 +15,7 @@ from typing import Optional
 
 from ipulse_core.checkout import checkout_root
 
-RELEASE = "0.3.0.dev0"
+RELEASE = "0.3.0"
 
 COMMIT_FILE = "commit.txt"  # of a wheel or an image: the commit that it was made from
 _PACKAGE = Path(__file__).resolve().parent
