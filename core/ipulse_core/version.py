@@ -15,7 +15,7 @@ from typing import Optional
 
 from ipulse_core.checkout import checkout_root
 
-RELEASE = "0.3.0"
+RELEASE = "0.4.0.dev0"
 
 COMMIT_FILE = "commit.txt"  # of a wheel or an image: the commit that it was made from
 _PACKAGE = Path(__file__).resolve().parent
@@ -24,7 +24,7 @@ _GIT_SECONDS = 10.0  # a repository on a slow disk must not keep a program from 
 
 @functools.lru_cache(maxsize=None)
 def version() -> str:
-    """Return the version of this build, for instance "0.3.0" or "0.3.0.dev0+g1a2b3c4d"."""
+    """Return the version of this build, for instance "0.3.0" or "0.4.0.dev0+g1a2b3c4d"."""
     if ".dev" not in RELEASE:
         return RELEASE
     made_from = commit()
