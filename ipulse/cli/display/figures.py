@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from ipulse.client.jobs.snapshot import JobSnapshot
 from ipulse_core.events import metric_scope
 from ipulse_core.numbers import plain_number
 
 # Names of metrics that are fractions, and shown in percent.
 _PERCENT = frozenset({"accuracy", "firing_rate", "gradient_set"})
 _SHOWN = ("accuracy", "mae", "loss")
+_SCORES = ("test_accuracy", "test_mae")
 
 
 def percent(share: float) -> str:
@@ -80,6 +82,26 @@ def figure(name: str, value: float) -> str:
     if name.removeprefix("test_").removeprefix("validation_").partition("/")[0] in _PERCENT:
         return percent(value)
     return f"{value:.4f}" if value == 0 or 0.001 <= abs(value) < 1000 else plain_number(value)
+
+
+def accuracy_of(job: JobSnapshot, noun: str = "accuracy ") -> str:
+    """Return a job's accuracy with its split and epoch: of its result, else the latest one.
+
+    For a regression it is the mean absolute error.
+    """
+    progress = None if job.progress is None else completed(job.progress)
+    held_out = "test" if progress is None else progress["held_out"]
+    summary, evaluated = job.summary or {}, (progress or {}).get("evaluated")
+    if any(name in summary for name in _SCORES):
+        values, epoch = summary, summary.get("kept_epoch")
+    else:
+        values, epoch = (evaluated["values"], evaluated["epoch"]) if evaluated else ({}, None)
+    name = next((name for name in _SCORES if name in values), None)
+    if name is None:
+        return ""
+    scope = "" if epoch is None else f" (epoch {epoch:,.0f})"
+    words = noun if name == "test_accuracy" else "mean absolute error "
+    return f"{held_out} {words}{figure(name, values[name])}{scope}"
 
 
 def _scope(metric: Mapping[str, Any]) -> str:

@@ -16,14 +16,13 @@ from ipulse.client import JobEvent
 from ipulse.client.jobs.snapshot import JobSnapshot
 from ipulse_core.states import TERMINAL, JobState, Phase
 
-from .figures import completed, figure, metric_line, metric_rows, with_evaluation
+from .figures import accuracy_of, completed, metric_line, metric_rows, with_evaluation
 
 PHASES = ("queue", *(phase.value for phase in Phase))
 LINE_SECONDS = 2.0  # between two lines of metrics or of build steps
 BAR_WIDTH = 30  # characters: the display fits into 80 columns
 
 _END_STATES = frozenset(state.value for state in TERMINAL)
-_SCORES = ("test_accuracy", "test_mae")
 _STYLES = {
     "succeeded": "green",
     "failed": "red",
@@ -225,26 +224,6 @@ def outcome(job: JobSnapshot) -> str:
         accuracy = accuracy_of(job)
         return f"succeeded: {accuracy}" if accuracy else "succeeded"
     return _state_line(job.json)
-
-
-def accuracy_of(job: JobSnapshot, noun: str = "accuracy ") -> str:
-    """Return a job's accuracy with its split and epoch: of its result, else the latest one.
-
-    For a regression it is the mean absolute error.
-    """
-    progress = None if job.progress is None else completed(job.progress)
-    held_out = "test" if progress is None else progress["held_out"]
-    summary, evaluated = job.summary or {}, (progress or {}).get("evaluated")
-    if any(name in summary for name in _SCORES):
-        values, epoch = summary, summary.get("kept_epoch")
-    else:
-        values, epoch = (evaluated["values"], evaluated["epoch"]) if evaluated else ({}, None)
-    name = next((name for name in _SCORES if name in values), None)
-    if name is None:
-        return ""
-    scope = "" if epoch is None else f" (epoch {epoch:,.0f})"
-    words = noun if name == "test_accuracy" else "mean absolute error "
-    return f"{held_out} {words}{figure(name, values[name])}{scope}"
 
 
 def style_of(job: JobSnapshot) -> str:

@@ -5,28 +5,31 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from typing import TYPE_CHECKING
 
-from ipulse.client.administration import calls
-from ipulse.client.administration.resources import (
-    AgentStatus,
-    AuditPage,
-    BrowserSession,
-    CallerRights,
-    Delivery,
-    DeviceStatus,
-    JoinToken,
-    Pool,
-    Project,
-    QuotaLimit,
-    Reservation,
-    Token,
-    UsedTime,
-    User,
-    Webhook,
-)
+from ipulse.client import administration
 from ipulse.times import sent_text
 
 from .call_sender import CallSender
+
+if TYPE_CHECKING:
+    from ipulse.client.administration.resources import (
+        AgentStatus,
+        AuditPage,
+        BrowserSession,
+        CallerRights,
+        Delivery,
+        DeviceStatus,
+        JoinToken,
+        Pool,
+        Project,
+        QuotaLimit,
+        Reservation,
+        Token,
+        UsedTime,
+        User,
+        Webhook,
+    )
 
 
 class Administration(CallSender):
@@ -34,11 +37,11 @@ class Administration(CallSender):
 
     def agents(self) -> list[AgentStatus]:
         """Return the agents that have joined or were seen in the last week, and their jobs."""
-        return self._send(calls.agents())
+        return self._send(administration.calls.agents())
 
     def devices(self) -> list[DeviceStatus]:
         """Return the devices of all agents, and the jobs that use them."""
-        return self._send(calls.devices())
+        return self._send(administration.calls.devices())
 
     def drain_agent(self, name: str, seconds: int | None = None) -> AgentStatus:
         """Keep jobs away from an agent until it is resumed. Raises NotFound, NotPermitted.
@@ -46,15 +49,15 @@ class Administration(CallSender):
         A job that it holds may end; with `seconds` it returns to the queue after that time, from a
         checkpoint.
         """
-        return self._send(calls.drain_agent(name, seconds))
+        return self._send(administration.calls.drain_agent(name, seconds))
 
     def resume_agent(self, name: str) -> AgentStatus:
         """Let an agent claim jobs again. Raises NotFound."""
-        return self._send(calls.resume_agent(name))
+        return self._send(administration.calls.resume_agent(name))
 
     def remove_agent(self, name: str) -> None:
         """Remove an agent and revoke its own token. Raises Conflict, NotFound."""
-        self._send(calls.remove_agent(name))
+        self._send(administration.calls.remove_agent(name))
 
     def create_join_token(
         self, labels: Mapping[str, str] | None = None, uses: int = 1, seconds: int = 3600
@@ -65,15 +68,17 @@ class Administration(CallSender):
         only here. Raises NotPermitted.
         """
         # Not retried: a lost response would leave an unknown token behind.
-        return self._send(calls.create_join_token(labels or {}, uses, seconds), tries=0)
+        return self._send(
+            administration.calls.create_join_token(labels or {}, uses, seconds), tries=0
+        )
 
     def join_tokens(self) -> list[JoinToken]:
         """Return the join tokens that can still be used, without their secrets."""
-        return self._send(calls.join_tokens())
+        return self._send(administration.calls.join_tokens())
 
     def revoke_join_token(self, token_id: str) -> None:
         """Revoke a join token; agents that have joined with it stay. Raises NotFound."""
-        self._send(calls.revoke_join_token(token_id))
+        self._send(administration.calls.revoke_join_token(token_id))
 
     def create_token(
         self,
@@ -102,32 +107,38 @@ class Administration(CallSender):
         The `secret` is returned only here. Raises NotPermitted, NotFound.
         """
         # Not retried: a lost response would leave an unknown token behind.
-        call = calls.create_token(name, role, seconds, submit_code, user, scopes, project)
+        call = administration.calls.create_token(
+            name, role, seconds, submit_code, user, scopes, project
+        )
         return self._send(call, tries=0)
 
     def me(self) -> CallerRights:
         """Return the owner of the connection's token, and what it may do."""
-        return self._send(calls.caller_rights())
+        return self._send(administration.calls.caller_rights())
 
     def projects(self) -> list[Project]:
         """Return the projects that the token may read, without their members."""
-        return self._send(calls.projects())
+        return self._send(administration.calls.projects())
 
     def project(self, name: str) -> Project:
         """Return a project with its members. Raises NotFound."""
-        return self._send(calls.project(name))
+        return self._send(administration.calls.project(name))
 
     def create_project(
         self, name: str, description: str = "", *, is_public: bool = False
     ) -> Project:
         """Create a project; everybody may read a public one. Raises NotPermitted, Conflict."""
-        return self._send(calls.create_project(name, description, is_public), tries=0)
+        return self._send(
+            administration.calls.create_project(name, description, is_public), tries=0
+        )
 
     def change_project(
         self, name: str, *, description: str | None = None, is_public: bool | None = None
     ) -> Project:
         """Change a project; None leaves what is there. Raises NotFound, NotPermitted."""
-        call = calls.change_project(name, description=description, is_public=is_public)
+        call = administration.calls.change_project(
+            name, description=description, is_public=is_public
+        )
         return self._send(call)
 
     def set_member(self, project: str, user: str, role: str) -> None:
@@ -135,11 +146,11 @@ class Administration(CallSender):
 
         Raises NotFound, NotPermitted, and Conflict if the project would have no owner.
         """
-        self._send(calls.set_member(project, user, role))
+        self._send(administration.calls.set_member(project, user, role))
 
     def remove_member(self, project: str, user: str) -> None:
         """Remove somebody from a project. Raises NotFound, NotPermitted, Conflict."""
-        self._send(calls.remove_member(project, user))
+        self._send(administration.calls.remove_member(project, user))
 
     def audit_log(
         self,
@@ -155,14 +166,14 @@ class Administration(CallSender):
         An `action` may be named by its beginning, such as `job.`; a `target` is an id or a name.
         `ipulse.audit_chain.check` checks all of them. Raises NotPermitted.
         """
-        return self._send(calls.audit_log(after, limit, actor, action, target))
+        return self._send(administration.calls.audit_log(after, limit, actor, action, target))
 
     def quotas(self, project: str | None = None, *, user: str | None = None) -> list[QuotaLimit]:
         """Return the quotas of a project and its members, or of a person in all projects.
 
         Raises NotFound.
         """
-        return self._send(calls.quotas(project, user))
+        return self._send(administration.calls.quotas(project, user))
 
     def set_quotas(
         self,
@@ -176,18 +187,18 @@ class Administration(CallSender):
         `limits` has values by name, such as `{"devices": 4}`; None removes one. Raises NotFound,
         NotPermitted.
         """
-        return self._send(calls.set_quotas(project, user, limits))
+        return self._send(administration.calls.set_quotas(project, user, limits))
 
     def usage(self, *by: str, first: str | None = None, last: str | None = None) -> list[UsedTime]:
         """Return device hours, added up by some of project, user, device and month (or by all).
 
         `first` and `last` are months such as 2026-01.
         """
-        return self._send(calls.usage(by, first, last))
+        return self._send(administration.calls.usage(by, first, last))
 
     def pools(self) -> list[Pool]:
         """Return all pools of workers by name."""
-        return self._send(calls.pools())
+        return self._send(administration.calls.pools())
 
     def create_pool(
         self,
@@ -220,22 +231,22 @@ class Administration(CallSender):
             "projects": None if projects is None else list(projects),
             "preemption": preemption,
         }
-        return self._send(calls.create_pool(name, content), tries=0)
+        return self._send(administration.calls.create_pool(name, content), tries=0)
 
     def change_pool(self, name: str, changes: Mapping[str, object]) -> Pool:
         """Change a pool: `changes` has values by the names of arguments of `create_pool`.
 
         Raises NotFound, NotPermitted, InvalidInput.
         """
-        return self._send(calls.change_pool(name, changes))
+        return self._send(administration.calls.change_pool(name, changes))
 
     def delete_pool(self, name: str) -> None:
         """Delete a pool for which no job asks. Raises NotFound, NotPermitted, Conflict."""
-        self._send(calls.delete_pool(name))
+        self._send(administration.calls.delete_pool(name))
 
     def reservations(self) -> list[Reservation]:
         """Return the reservations that are not over, in the order of their beginning."""
-        return self._send(calls.reservations())
+        return self._send(administration.calls.reservations())
 
     def reserve(
         self,
@@ -253,24 +264,24 @@ class Administration(CallSender):
         """
         begin = None if starts_at is None else sent_text(starts_at)
         times = {"starts_at": begin, "ends_at": sent_text(ends_at)}
-        call = calls.reserve(pool, {"project": project, "agents": agents, **times})
+        call = administration.calls.reserve(pool, {"project": project, "agents": agents, **times})
         return self._send(call, tries=0)
 
     def end_reservation(self, reservation_id: str) -> None:
         """End a reservation at once. Raises NotFound, NotPermitted."""
-        self._send(calls.end_reservation(reservation_id))
+        self._send(administration.calls.end_reservation(reservation_id))
 
     def users(self) -> list[User]:
         """Return all people and service accounts. Raises NotPermitted."""
-        return self._send(calls.users())
+        return self._send(administration.calls.users())
 
     def user(self, name: str) -> User:
         """Return a person or a service account. Raises NotFound, NotPermitted."""
-        return self._send(calls.user(name))
+        return self._send(administration.calls.user(name))
 
     def create_user(self, name: str, full_name: str = "", *, is_admin: bool = False) -> User:
         """Add a person; `create_token` with `user` makes a token. Raises NotPermitted, Conflict."""
-        return self._send(calls.create_user(name, full_name, is_admin), tries=0)
+        return self._send(administration.calls.create_user(name, full_name, is_admin), tries=0)
 
     def change_user(
         self,
@@ -287,7 +298,7 @@ class Administration(CallSender):
 
         Raises NotFound, NotPermitted, and Conflict for the last administrator.
         """
-        call = calls.change_user(
+        call = administration.calls.change_user(
             name,
             full_name=full_name,
             is_admin=is_admin,
@@ -298,26 +309,26 @@ class Administration(CallSender):
 
     def tokens(self) -> list[Token]:
         """Return the tokens that were created and not revoked, without their secrets."""
-        return self._send(calls.tokens())
+        return self._send(administration.calls.tokens())
 
     def change_token(self, token_id: str, *, submit_code: bool) -> Token:
         """Give a user's token the right to submit programs and custom ops, or take it, at once.
 
         Only the owner's token can do so. Raises NotFound, and InvalidInput for another role.
         """
-        return self._send(calls.change_token(token_id, submit_code))
+        return self._send(administration.calls.change_token(token_id, submit_code))
 
     def revoke_token(self, token_id: str) -> None:
         """Revoke a token: the service refuses it at once. Raises NotFound."""
-        self._send(calls.revoke_token(token_id))
+        self._send(administration.calls.revoke_token(token_id))
 
     def sessions(self) -> list[BrowserSession]:
         """Return the sessions of the token's owner in all browsers, the latest first."""
-        return self._send(calls.sessions())
+        return self._send(administration.calls.sessions())
 
     def end_sessions(self, session_id: str | None = None) -> None:
         """End one session of the token's owner at once, or all of them. Raises NotFound."""
-        self._send(calls.end_sessions(session_id))
+        self._send(administration.calls.end_sessions(session_id))
 
     def create_sign_in_code(self) -> str:
         """Create a code that signs one browser in, once, within ten minutes.
@@ -325,7 +336,7 @@ class Administration(CallSender):
         Open `/login#code=CODE` of the service with it. The browser may do what this client may.
         """
         # Not retried: a lost response would leave an unknown code behind.
-        return self._send(calls.create_sign_in_code(), tries=0)
+        return self._send(administration.calls.create_sign_in_code(), tries=0)
 
     def create_webhook(
         self,
@@ -342,20 +353,20 @@ class Administration(CallSender):
         job.cancelled. The `secret` is returned only here. Raises InvalidInput, NotPermitted.
         """
         # Not retried: a lost response would leave a webhook without a known secret behind.
-        return self._send(calls.create_webhook(url, name, format, types), tries=0)
+        return self._send(administration.calls.create_webhook(url, name, format, types), tries=0)
 
     def webhooks(self) -> list[Webhook]:
         """Return all webhooks, the newest first, without their secrets."""
-        return self._send(calls.webhooks())
+        return self._send(administration.calls.webhooks())
 
     def deliveries(self, webhook_id: str) -> list[Delivery]:
         """Return the latest messages to a webhook, the newest first. Raises NotFound."""
-        return self._send(calls.deliveries(webhook_id))
+        return self._send(administration.calls.deliveries(webhook_id))
 
     def check_webhook(self, webhook_id: str) -> Webhook:
         """Send a test to a webhook; one that was off is on then. Raises NotFound."""
-        return self._send(calls.check_webhook(webhook_id))
+        return self._send(administration.calls.check_webhook(webhook_id))
 
     def delete_webhook(self, webhook_id: str) -> None:
         """Delete a webhook, with the messages that wait for it. Raises NotFound."""
-        self._send(calls.delete_webhook(webhook_id))
+        self._send(administration.calls.delete_webhook(webhook_id))

@@ -11,8 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
-from ipulse.cli.display.figures import figure
-from ipulse.cli.display.progress import accuracy_of
+from ipulse.cli.display.figures import accuracy_of, figure
 from ipulse.cli.display.waiting import awaited_job
 from ipulse.cli.exits import Exit
 from ipulse.cli.options import Address, AsJSON, Wide, addressed, names_in
