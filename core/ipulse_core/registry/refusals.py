@@ -356,11 +356,9 @@ def _of_device_training() -> Iterator[Refusal]:
         "use spike counts, or set device.training to host",
         **more,
     )
-    for name in ("truncation", "gradient_clipping"):
-        yield Refusal(name, _ON_HOST, _TO_HOST, **more)
     for name in TRAINED:
         yield Refusal(f"trained_{name}", _ON_HOST, _TO_HOST, at="/network/trainable", **more)
-    for name in ("dropout", "residual", "frozen", "standardised", "quantisation", "adaptation"):
+    for name in ("dropout", "residual", "standardised", "quantisation"):
         yield Refusal(name, _ON_HOST, _TO_HOST, **more)
 
 

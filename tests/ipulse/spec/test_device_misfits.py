@@ -51,14 +51,6 @@ MISFITS: dict[str, tuple[dict[str, Any], str, str]] = {
         "/training/truncate_steps",
         "where device.memory is recompute: remove it",
     ),
-    "truncated gradients where emulated tiles compute the loss": (
-        {
-            "/training/truncate_steps": 5,
-            "/device": {"kind": "emulator", "training": "device"},
-        },
-        "/training/truncate_steps",
-        "set device.training to host",
-    ),
     "adaptive thresholds with the policy top on an emulated IPU": (
         {
             "/network/layers/0": {"neurons": 8, "adaptation": {}, "policy": "top", "capacity": 4},
@@ -84,14 +76,6 @@ MISFITS: dict[str, tuple[dict[str, Any], str, str]] = {
         },
         "/device/memory",
         "use slots",
-    ),
-    "adaptive thresholds where emulated tiles compute the loss": (
-        {
-            "/network/layers/0/adaptation": {"strength": 0.1},
-            "/device": {"kind": "emulator", "training": "device"},
-        },
-        "/network/layers/0/adaptation",
-        "set device.training to host",
     ),
     "dropout on several emulated IPUs": (
         {"/network/layers/0/dropout": 0.2, "/device": {"kind": "emulator", "ipus": 2}},

@@ -45,10 +45,9 @@ def test_takes_what_the_op_computes(readout: str, training: dict[str, Any]) -> N
             {"readout": {"kind": "spiking"}},
             {"loss": "first_spike_cross_entropy"},
         ),
-        ("/training/gradient_clipping", {}, {"gradient_clipping": {"global_norm": 1.0}}),
         ("/network/trainable", {"trainable": ["threshold"]}, {}),
-        ("/network/layers/0/trainable", {"layers": [{"neurons": 4, "trainable": False}]}, {}),
-        ("/network/readout/trainable", {"readout": {"trainable": False}}, {}),
+        ("/network/layers/0/dropout", {"layers": [{"neurons": 4, "dropout": 0.1}]}, {}),
+        ("/network/readout/standardised", {"readout": {"standardised": True}}, {}),
     ],
 )
 def test_names_the_place_of_what_it_refuses(

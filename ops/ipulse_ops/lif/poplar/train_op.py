@@ -31,6 +31,9 @@ class DeviceTraining:
     neuron_values: the numbers that its rows of one per neuron have.
     right: what it reads: "label", "target" or "step_target".
     reads: what it reads of layers, each "membrane" or "spikes" with the number of a layer.
+    clip_value: the largest absolute value of a gradient; 0: any.
+    clip_norm: the largest norm of all gradients together, after that; 0: any.
+    frozen: numbers of the layers whose weights stay as they are.
     optimizer: "adam", with decoupled weight decay of matrices, or "sgd".
     half: matrices are float16 on the device, also between steps; sums, moments and gradients are
         float32.
@@ -57,6 +60,9 @@ class DeviceTraining:
     neuron_values: int = 1
     right: str = "label"
     reads: Tuple[Tuple[str, int], ...] = ()
+    clip_value: float = 0.0
+    clip_norm: float = 0.0
+    frozen: Tuple[int, ...] = ()
 
     @property
     def words(self) -> str:
@@ -64,12 +70,14 @@ class DeviceTraining:
         flags = [self.loss, self.optimizer]
         flags += [name for name in ("nesterov", "stochastic_rounding") if getattr(self, name)]
         flags += [self.right] if self.right != "label" else []
-        numbers = ("beta_1", "beta_2", "epsilon", "weight_decay", "momentum")
+        numbers = ["beta_1", "beta_2", "epsilon", "weight_decay", "momentum"]
+        numbers += ["clip_value", "clip_norm"]
         values = [f"{name}={float(getattr(self, name))!r}" for name in numbers]
         wholes = ("key", "class_rows", "step_rows", "neuron_values")
         values += [f"{name}={getattr(self, name)}" for name in wholes]
         reads = ",".join(f"{what}:{layer}" for what, layer in self.reads)
         values.append(f"reads={reads or 'none'}")
+        values.append(f"frozen={','.join(map(str, self.frozen)) or 'none'}")
         return " ".join(["ipulse-train/1", *flags, *values])
 
 
@@ -105,8 +113,8 @@ def run_training_step(
 ) -> TrainedStep:
     """Run forward pass, loss, backward pass and update as one program.
 
-    means, squares: the optimizer's state by weight; empty where the optimizer has none. The momenta
-        of SGD are `means`.
+    means, squares: the optimizer's state by weight, None for those of frozen layers; empty where
+        the optimizer has none. The momenta of SGD are `means`.
     ids, counts, constants, seed, placement, memory: as for run_user_op.
     labels: int32 `[batch]`, or targets as float32 `[batch, classes]` or `[batch, time, classes]`,
         as `training.right` says. mask: float32 `[batch]`, 1 for samples that count.
@@ -130,7 +138,8 @@ def run_training_step(
     nothing = tf.zeros([1], tf.float32)
 
     def state(of: Sequence[Any]) -> List[Any]:
-        return [of[number[at]] if of and at in number else nothing for at in range(len(inputs))]
+        known = {at: of[place] for at, place in number.items()} if of else {}
+        return [nothing if known.get(at) is None else known[at] for at in range(len(inputs))]
 
     of_step = {
         "labels": tf.cast(labels, tf.int32 if training.right == "label" else tf.float32),

@@ -58,6 +58,31 @@ OBJECTIVES: Dict[str, Dict[str, Any]] = {
     "entropy of counts": {"loss": "spike_count_cross_entropy"},
 }
 
+# Networks and trainings of which the program on tiles has more than loss and update.
+MORE: Dict[str, Tuple[Dict[str, Any], Dict[str, Any]]] = {
+    "frozen layer": (
+        {"layers": [{**NETWORK["layers"][0], "trainable": False}, NETWORK["layers"][1]]},
+        {"optimizer": {"kind": "adamw", "learning_rate": 0.01, "weight_decay": 0.1}},
+    ),
+    "frozen readout": (
+        {**NETWORK, "readout": {"trainable": False, "bias": True}},
+        {"optimizer": {"kind": "sgd", "learning_rate": 0.2, "momentum": 0.9}},
+    ),
+    "values clipped": (NETWORK, {"gradient_clipping": {"value": 0.003}}),
+    "norm clipped": (NETWORK, {"gradient_clipping": {"value": 0.01, "global_norm": 0.02}}),
+    "norm within": (NETWORK, {"gradient_clipping": {"global_norm": 1e6}}),
+    "adaptation": (
+        {
+            "layers": [
+                {"neurons": 12, "adaptation": {"strength": 0.4, "decay": 0.8}},
+                {"neurons": 7, "adaptation": {"strength": 0.2, "decay": 0.9}, "recurrent": True},
+            ]
+        },
+        {},
+    ),
+    "truncation": (NETWORK, {"truncate_steps": 3}),
+}
+
 
 def regression_batch(number: int) -> TrainingBatch:
     """Return such a batch with targets of each step."""
@@ -100,12 +125,25 @@ def trained(model: Model, feed: Callable[[int], TrainingBatch] = batch) -> List[
     ],
 )
 def test_agrees_with_loss_and_update_on_the_host(training: Dict[str, Any], memory: str) -> None:
-    device = {"kind": "emulator", "tiles": TILES, "training": "device", "memory": memory}
-    epochs = {"epochs": 1, "batch_size": 12, **training}
     kind = "spiking" if str(training.get("loss")).startswith("spike") else "leaky"
-    network = {**NETWORK, "readout": {"kind": kind}}
-    spec = spec_from(ipu_spec(device, training=epochs, network=network))
-    on_device = EmulatedModel(spec, 4, 1, EmulatedIPUs(1, TILES), training_op(spec))
+    agree_after_steps({**NETWORK, "readout": {"kind": kind}}, training, memory=memory)
+
+
+@pytest.mark.parametrize("ipus", [1, pytest.param(2, marks=pytest.mark.verify)])
+@pytest.mark.parametrize(("network", "training"), list(MORE.values()), ids=list(MORE))
+def test_what_else_a_program_has_agrees_with_the_host(
+    network: Dict[str, Any], training: Dict[str, Any], ipus: int
+) -> None:
+    agree_after_steps(network, training, ipus=ipus)
+
+
+def agree_after_steps(network: Dict[str, Any], training: Dict[str, Any], **device: Any) -> None:
+    """Compare training steps on the device with those on a CPU."""
+    options = {"kind": "emulator", "tiles": TILES, "training": "device", **device}
+    epochs = {"epochs": 1, "batch_size": 12, **training}
+    spec = spec_from(ipu_spec(options, training=epochs, network=network))
+    ipus = EmulatedIPUs(spec.device.ipus, TILES)
+    on_device = EmulatedModel(spec, 4, 1, ipus, training_op(spec))
     on_cpu = Model(
         spec_from(ipu_spec({"kind": "cpu"}, training=epochs, network=network)), 4, 1, batch=12
     )

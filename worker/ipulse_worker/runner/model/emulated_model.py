@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Callable, Dict, List, Tuple
+from typing import TYPE_CHECKING, Any, Callable, Dict, List, Optional, Sequence, Tuple
 
 import numpy as np
 import tensorflow as tf
@@ -88,15 +88,15 @@ class EmulatedModel(Model):
         if device.kind != "emulator":
             raise TypeError(f"the spec asks for the device {device.kind}")
         slots = self.optimizer.slots
-        state: Dict[str, List[tf.Variable]] = {
-            "weights": self._kernels,
-            "means": slots.get("means", slots.get("momenta", [])),
-            "squares": slots.get("squares", []),
+        state: Dict[str, List[Optional[tf.Variable]]] = {
+            "weights": list(self._kernels),
+            "means": self._by_kernel(slots.get("means", slots.get("momenta", []))),
+            "squares": self._by_kernel(slots.get("squares", [])),
         }
         found = run_training_step(
             network_of(self.spec, self.limits),
             device_training(self.spec),
-            **{name: [tf.convert_to_tensor(v) for v in of] for name, of in state.items()},
+            **{name: [_tensor_of(v) for v in of] for name, of in state.items()},
             ids=ids,
             counts=counts,
             labels=labels,
@@ -112,12 +112,22 @@ class EmulatedModel(Model):
         )
         for name, of in state.items():
             for variable, value in zip(of, getattr(found, name)):
-                variable.assign(value)
+                if variable is not None:
+                    variable.assign(value)
         _, predicted = self._objective.evaluate(found.out, labels)
         scores = self._objective.scores(predicted, labels)
         penalty = mean_over(found.penalties, mask) if self.spec.training.regularisers else None
         metrics = StepMetrics(found.out, found.losses, predicted, scores, penalty, mask)
         return metrics.sums(), metrics.max_spikes()
+
+    def _by_kernel(self, slots: Sequence[tf.Variable]) -> List[Optional[tf.Variable]]:
+        """Return a slot of the optimizer for each weight, None for frozen ones."""
+        found = {id(weight): slot for weight, slot in zip(self._learned, slots)}
+        return [found.get(id(weight)) for weight in self._kernels] if slots else []
+
+
+def _tensor_of(variable: Optional[tf.Variable]) -> Any:
+    return None if variable is None else tf.convert_to_tensor(variable)
 
 
 def training_op(spec: ExperimentSpec, progress: ProgressCallback = print_progress) -> BuiltOp:
@@ -132,6 +142,7 @@ def training_op(spec: ExperimentSpec, progress: ProgressCallback = print_progres
 def device_training(spec: ExperimentSpec) -> DeviceTraining:
     """Return the loss and the optimizer of a spec, which ExperimentSpec has checked."""
     optimizer, device = spec.training.optimizer, spec.device
+    clipping, layers = spec.training.gradient_clipping, [*spec.network.layers, spec.network.readout]
     vertex = loss_vertex_of(spec)
     found = DeviceTraining(
         loss=DEVICE_LOSSES[loss_name(spec.training)] if vertex is None else "own_loss",
@@ -139,6 +150,9 @@ def device_training(spec: ExperimentSpec) -> DeviceTraining:
         half_states=has_half_states(device),
         stochastic_rounding=field_of(device, "stochastic_rounding"),
         key=spec.seed & 0xFFFFFFFF,
+        clip_value=clipping.value or 0.0,
+        clip_norm=clipping.global_norm or 0.0,
+        frozen=tuple(number for number, layer in enumerate(layers) if not layer.trainable),
     )
     if vertex is not None:
         found = replace(

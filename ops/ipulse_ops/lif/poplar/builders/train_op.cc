@@ -1,15 +1,17 @@
 // `op_name="Train"`: a training step of the LIF op's network in one program: forward pass, loss,
 // backward pass and update. attributes: "ipulse-train/1", the names of a loss and an optimizer,
 // then numbers (NAME=VALUE), as DeviceTraining.words in train_op.py writes them, and those of the
-// LIF op. With n the number of the LIF op's inputs, the inputs are these, then a mean and then a
-// square for each: of the shape of a weight, else float [1]; then labels int [batch], mask float
-// [batch], rate float [1], update int [1]. With own_loss the codelets include its vertex, reads=
-// has what it reads of which layer ("membrane:1,spikes:0"), and labels may be targets, float
-// [batch, classes] or [batch, time, classes]. Outputs: the first 3 n inputs, of which weights,
-// means and squares were changed in place; the loss of each sample float [batch]; with own_loss the
-// sum of the regularisers of each sample float [batch]; the LIF op's outputs.
+// LIF op. frozen= has the layers whose weights stay as they are ("0,2"). With n the number of the
+// LIF op's inputs, the inputs are these, then a mean and then a square for each: of the shape of a
+// weight, else float [1]; then labels int [batch], mask float [batch], rate float [1], update int
+// [1]. With own_loss the codelets include its vertex, reads= has what it reads of which layer
+// ("membrane:1,spikes:0"), and labels may be targets, float [batch, classes] or [batch, time,
+// classes]. Outputs: the first 3 n inputs, of which weights, means and squares were changed in
+// place; the loss of each sample float [batch]; with own_loss the sum of the regularisers of each
+// sample float [batch]; the LIF op's outputs.
 #include <cstdint>
 #include <map>
+#include <set>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -20,6 +22,7 @@
 #include <poputil/exceptions.hpp>
 
 #include "backward/backward.h"
+#include "backward/clip.h"
 #include "backward/loss.h"
 #include "backward/update.h"
 #include "exported_op.h"
@@ -44,7 +47,8 @@ struct TrainAttributes {
     const std::string own = text.substr(0, at);
     const lif::Words words(own, "ipulse-train/1",
                            {"beta_1", "beta_2", "epsilon", "weight_decay", "momentum", "key",
-                            "class_rows", "step_rows", "neuron_values", "reads"},
+                            "class_rows", "step_rows", "neuron_values", "reads", "clip_value",
+                            "clip_norm", "frozen"},
                            {"mean_membrane", "last_membrane", "step_membrane", "own_loss", "target",
                             "step_target", "adam", "sgd", "nesterov", "stochastic_rounding"});
     hasOwnLoss = words.flag("own_loss");
@@ -76,6 +80,8 @@ struct TrainAttributes {
       refuse("weights alone are trained; got gradients of inputs or constants");
     if (network.layers.back().spiking && !hasOwnLoss)
       refuse("cross-entropies of the membrane need a leaky readout");
+    clipping = {words.real("clip_value"), words.real("clip_norm")};
+    takeFrozen(words.text("frozen"));
     ownLoss.classes = network.layers.back().neurons;
     if (hasOwnLoss)
       takeReads(words.text("reads"));
@@ -105,7 +111,19 @@ struct TrainAttributes {
     if (reads.empty())
       refuse("a loss with equations reads a layer; got reads='" + text + "'");
   }
+  void takeFrozen(const std::string &text) {
+    std::istringstream in(text == "none" ? "" : text);
+    for (std::string word; std::getline(in, word, ',');) {
+      const unsigned layer = lif::parseWhole("frozen", word, 0);
+      if (layer >= network.layers.size())
+        refuse("frozen= has numbers of layers, 0 to " + std::to_string(network.layers.size() - 1) +
+               "; got '" + word + "'");
+      frozen.insert(layer);
+    }
+  }
   std::vector<Read> reads;
+  lif::Clipping clipping;
+  std::set<unsigned> frozen;
   lif::Loss loss; // unused with hasOwnLoss
   bool hasOwnLoss;
   lif::OwnLoss ownLoss;
@@ -173,12 +191,16 @@ Program updateOf(Graph &graph, const TrainAttributes &given, const std::vector<T
   lif::IpuGraphs graphs(graph, plan);
   lif::Arrivals changed(graphs), read(graphs);
   std::vector<lif::AdamMatrix> matrices, biases;
+  std::vector<lif::NeuronTensor> clipped;
   std::size_t next = 0;
   for (std::size_t i = 0; i < n; ++i) {
     const lif::Operand &operand = given.operands[i];
     if (operand.role < lif::Role::Weights || operand.role >= lif::Role::Decay)
       continue;
     const unsigned l = operand.layer;
+    const Tensor &gradient = gradients[next++];
+    if (given.frozen.count(l))
+      continue;
     const std::string name = plan.names[l] + "/" + lif::nameOf(operand.role);
     const auto bring = [&](const Tensor &t, const char *what, lif::Arrivals &arrivals) {
       const bool weights = &t == &inputs[i]; // checked by Operands
@@ -187,20 +209,20 @@ Program updateOf(Graph &graph, const TrainAttributes &given, const std::vector<T
                t.shapeToString());
       return arrivals.neurons(t, plan.layers[l], name + what);
     };
-    lif::AdamMatrix matrix{bring(inputs[i], " weights", changed),
-                           {},
-                           {},
-                           bring(gradients[next++], " gradients", read)};
+    lif::AdamMatrix matrix{
+        bring(inputs[i], " weights", changed), {}, {}, bring(gradient, " gradients", read)};
     if (given.isAdam || given.sgd.momentum != 0)
       matrix.means = bring(inputs[n + i], " means", changed);
     if (given.isAdam)
       matrix.squares = bring(inputs[2 * n + i], " squares", changed);
     matrix.number = static_cast<unsigned>(next);
     (operand.role == lif::Role::Bias ? biases : matrices).push_back(matrix);
+    clipped.push_back(matrix.gradients);
   }
   Sequence program;
   changed.addTo(program);
   read.addTo(program);
+  program.add(lif::clipGradients(graphs, given.clipping, clipped));
   const Tensor rate = inputs[3 * n + 2], update = inputs[3 * n + 3];
   if (given.isAdam) {
     program.add(lif::adamUpdate(graphs, given.adam, matrices, rate, update, given.rounding));
