@@ -65,12 +65,19 @@ NETWORKS: dict[str, dict[str, Any]] = {
         "batch": 16,
         "device": {"training": "device"},
     },
+    "clipped on tiles": {
+        "data": DIGITS,
+        "layers": [{"neurons": 64, "trainable": False}, {"neurons": 64, "bias": True}],
+        "batch": 16,
+        "device": {"training": "device"},
+        "training": {"gradient_clipping": {"value": 0.5, "global_norm": 1.0}},
+    },
     "sgd on tiles": {
         "data": RANDMAN,
         "layers": [{"neurons": 128}],
         "batch": 32,
         "device": {"training": "device", "weights_dtype": "float16"},
-        "optimizer": {"kind": "sgd", "learning_rate": 0.01},
+        "training": {"optimizer": {"kind": "sgd", "learning_rate": 0.01}},
     },
 }
 
@@ -87,9 +94,7 @@ class Emulated(NamedTuple):
 def spec_of(name: str) -> ExperimentSpec:
     """Return the spec of a network."""
     described = NETWORKS[name]
-    training = {"epochs": 1, "batch_size": described["batch"]}
-    if "optimizer" in described:
-        training["optimizer"] = described["optimizer"]
+    training = {"epochs": 1, "batch_size": described["batch"], **described.get("training", {})}
     return parse_spec(
         {
             "version": 1,

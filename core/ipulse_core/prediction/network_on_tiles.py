@@ -74,6 +74,8 @@ def network_on_tiles(spec: Any) -> Optional[TileNetwork]:
         optimizer_words=_optimizer_words(spec) if updates else 0,
         updates=updates,
         trains=_trains_on_device(device),
+        clips_values=updates and spec.training.gradient_clipping.value is not None,
+        clips_norm=updates and spec.training.gradient_clipping.global_norm is not None,
         loss_reads=_loss_reads(spec),
         loss=loss_name(spec.training) if _trains_on_device(device) else "",
         membranes=reads_hidden_membranes(spec),
@@ -132,4 +134,5 @@ def _layers(spec: Any) -> List[TileLayer]:
 
 def _optional(layer: Any) -> Dict[str, bool]:
     synapse = field_of(layer, "synapse_decay") is not None
-    return {"synapse": synapse, "bias": bool(field_of(layer, "bias"))}
+    bias, frozen = bool(field_of(layer, "bias")), not layer.trainable
+    return {"synapse": synapse, "bias": bias, "frozen": frozen}

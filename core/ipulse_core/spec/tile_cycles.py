@@ -73,6 +73,9 @@ _BUNDLES: Dict[str, Tuple[float, ...]] = {
     "check": (20, 20, 25),  # steps; slots
     "adam": (42, 31),  # pairs of weights
     "sgd": (20, 8),  # pairs of weights
+    "clip_values": (12, 12),  # pairs of weights
+    "clip_share": (22, 4),  # sums of squares
+    "clip_norm": (9, 5),  # pairs of weights
 }
 
 
@@ -509,22 +512,45 @@ class _Step:
 
     def update(self) -> Iterator[_ComputeSet]:
         """Yield the update of the weights on the device."""
+        yield from self.clipping()
         kind = "adam" if self.network.optimizer_words == 2 else "sgd"
         if kind == "adam":
             rate = _ComputeSet("adam/rate")
             rate.received[0] = 2 * _WORD
             rate.add(0, AROUND, "adam")
             yield rate
-        weights = _ComputeSet(f"{kind}/update")
+        yield self.of_trained(f"{kind}/update", kind, received=3 * _WORD)
+
+    def clipping(self) -> Iterator[_ComputeSet]:
+        """Yield what bounds the gradients of the weights."""
+        if not (self.network.clips_values or self.network.clips_norm):
+            return
+        yield self.of_trained("clip/values", "clip_values", received=0)
+        if self.network.clips_norm:
+            share = _ComputeSet("clip/share")
+            sums = _WORKERS * sum(1 for _ in self.trained_matrices())
+            share.received[0] = sums * _WORD
+            share.add(0, AROUND, "clip_share", sums)
+            yield share
+            yield self.of_trained("clip/norm", "clip_norm", received=_WORD)
+
+    def of_trained(self, name: str, kind: str, received: int) -> _ComputeSet:
+        """Return a compute set with a vertex for each part of the trained matrices and biases."""
+        found = _ComputeSet(name)
+        for number, part, pairs in self.trained_matrices():
+            found.received[part.tile] = received
+            found.add(part.tile, self.names[number], kind, divide_up(pairs, _WORKERS))
+        return found
+
+    def trained_matrices(self) -> Iterator[Tuple[int, TilePart, int]]:
+        """Yield layer, part and pairs of weights of the matrices and biases that are updated."""
         for number, layer in enumerate(self.network.layers):
+            if layer.frozen:
+                continue
             for part in self.parts[number]:
-                pairs = self.network.senders(number) * part.row // 2
-                weights.received[part.tile] = 3 * _WORD
-                weights.add(part.tile, self.names[number], kind, divide_up(pairs, _WORKERS))
+                yield number, part, self.network.senders(number) * part.row // 2
                 if layer.bias:
-                    own = divide_up(part.row // 2, _WORKERS)
-                    weights.add(part.tile, self.names[number], kind, own)
-        yield weights
+                    yield number, part, part.row // 2
 
     def loss(self) -> _ComputeSet:
         """Return the loss, which is some small steps of PopLibs."""

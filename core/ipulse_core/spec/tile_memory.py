@@ -127,7 +127,8 @@ def _bytes_of_part(network: TileNetwork, part: TilePart) -> int:
     layer = network.layers[part.layer]
     before = network.slots_before(part.layer)
     # Weights, their gradients and moments; an odd row is arranged anew in both passes.
-    each = (1 if part.neurons % 2 == 0 else 4) + network.weight_words + network.optimizer_words
+    each = (1 if part.neurons % 2 == 0 else 4) + network.weight_words
+    each += 0 if layer.frozen else network.optimizer_words
     words = each * network.senders(part.layer) * part.row
     words += _STATES * network.batch * part.row
     if network.recomputes:  # without it the backward pass, where most lives, has no membranes

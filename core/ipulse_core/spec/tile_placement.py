@@ -18,6 +18,7 @@ class TileLayer(NamedTuple):
     synapse: bool = False
     bias: bool = False
     gated: bool = False  # has a second threshold; else every neuron may have a gradient
+    frozen: bool = False  # its weights are not updated
 
 
 class TileNetwork(NamedTuple):
@@ -38,6 +39,8 @@ class TileNetwork(NamedTuple):
     optimizer_words: int = 0  # of a weight: moments that are on the device
     updates: bool = False  # weights are updated on the device: it has the code of the optimizer
     trains: bool = False  # a program has the loss and the update, too
+    clips_values: bool = False  # of gradients, on the device
+    clips_norm: bool = False
     # The inputs of a loss with equations on the tiles, which compute a sample each: "membrane" or
     # "spikes", and the number of the layer.
     loss_reads: Sequence[Tuple[str, int]] = ()

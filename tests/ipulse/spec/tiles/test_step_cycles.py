@@ -89,7 +89,7 @@ def test_cycles_are_those_of_the_op(layers: tuple[LIF, ...], delay: int, tiles: 
 
 
 @pytest.mark.verify
-@pytest.mark.parametrize("name", ["one layer", "delay", "adam on tiles"])
+@pytest.mark.parametrize("name", ["one layer", "delay", "adam on tiles", "clipped on tiles"])
 def test_cycles_are_those_of_a_training_step(name: str) -> None:
     row = in_fresh_process(compare, name)
     assert 1 / NEAR < float(row["ratio"]) < NEAR, row
