@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import random
 from functools import partial
+from multiprocessing.pool import Pool
 from pathlib import Path
-from typing import Any, Dict, Optional
+from typing import Any, Dict, Iterator, Optional
 
 import pytest
 
@@ -30,6 +32,38 @@ DIGEST = "00" * 32
 
 def _keep(training: Training, folder: Path) -> None:
     save(training.checkpoint(DIGEST), WorkDir(folder), "c.npz")
+
+
+@pytest.fixture(scope="module")
+def processes() -> Iterator[Pool]:
+    """A process that a new one replaces now and then: each training keeps 20 MB of TensorFlow."""
+    with multiprocessing.get_context("spawn").Pool(1, maxtasksperchild=25) as pool:
+        yield pool
+
+
+def check_stops(seed: int, folder: Path) -> None:
+    """Stop a job at random steps, as for others; each attempt resumes from the file."""
+    dice, cancellation = random.Random(seed), Cancellation()
+    cancellation.defer()
+    network = dice.choice((None, DROPOUT, STANDARDISED, DELAYS))
+    spec = spec_of(seed=seed) if network is None else spec_of(seed=seed, network=network)
+    undisturbed = training_of(spec)
+    run(undisturbed, cancellation)
+    steps = sorted(dice.sample(range(1, undisturbed.step), dice.randint(1, 3)))
+    for number, step in enumerate(steps):
+        stopped = training_of(spec)
+        if number:
+            stopped.resume(load(folder / "c.npz", DIGEST, like=stopped.state()))
+        stop_after(stopped, step, cancellation)
+        keep = partial(_keep, stopped, folder)
+        with recorded_progress(stopped) as (progress, _), pytest.raises(Cancelled):
+            stopped.run(progress, cancellation, keep)
+        cancellation.requested = False
+    resumed = training_of(spec)
+    resumed.resume(load(folder / "c.npz", DIGEST, like=resumed.state()))
+    assert resumed.step == steps[-1]
+    run(resumed, cancellation)
+    assert_same(resumed, undisturbed)
 
 
 class TestResumed:
@@ -101,30 +135,9 @@ class TestResumed:
     @pytest.mark.verify
     @pytest.mark.parametrize("seed", range(200))
     def test_stopped_up_to_three_times_for_others_ends_with_the_same_bits(
-        self, seed: int, cancellation: Cancellation, tmp_path: Path
+        self, seed: int, processes: Pool, tmp_path: Path
     ) -> None:
-        """A preempted job stops at random steps, and each attempt resumes from the file."""
-        dice = random.Random(seed)
-        network = dice.choice((None, DROPOUT, STANDARDISED, DELAYS))
-        spec = spec_of(seed=seed) if network is None else spec_of(seed=seed, network=network)
-        undisturbed = training_of(spec)
-        run(undisturbed, cancellation)
-        path = tmp_path / "c.npz"
-        steps = sorted(dice.sample(range(1, undisturbed.step), dice.randint(1, 3)))
-        for number, step in enumerate(steps):
-            stopped = training_of(spec)
-            if number:
-                stopped.resume(load(path, DIGEST, like=stopped.state()))
-            stop_after(stopped, step, cancellation)
-            keep = partial(_keep, stopped, tmp_path)
-            with recorded_progress(stopped) as (progress, _), pytest.raises(Cancelled):
-                stopped.run(progress, cancellation, keep)
-            cancellation.requested = False
-        resumed = training_of(spec)
-        resumed.resume(load(path, DIGEST, like=resumed.state()))
-        assert resumed.step == steps[-1]
-        run(resumed, cancellation)
-        assert_same(resumed, undisturbed)
+        processes.apply(check_stops, (seed, tmp_path))
 
     def test_resumed_after_the_end_is_the_same_training(
         self, undisturbed: Training, cancellation: Cancellation
