@@ -42,7 +42,7 @@ _LONG = {"epochs": 400, "batch_size": 50, "checkpoint_epochs": 5}
 
 # Starts the stack of a checkout on a database that its command line does not take.
 _UP = """
-import importlib, sys
+import importlib, inspect, sys
 try:
     stack = importlib.import_module("ipulse.stack.stack")
 except ImportError:
@@ -50,7 +50,9 @@ except ImportError:
 from ipulse.cli import main
 begin = stack.Stack.__init__
 def begin_on(self, *given, **named):
-    begin(self, *given, **{**named, "database_url": URL})
+    call = inspect.signature(begin).bind(self, *given, **named)
+    call.arguments["database_url"] = URL
+    begin(*call.args, **call.kwargs)
 if URL:
     stack.Stack.__init__ = begin_on
 sys.argv = ["ipulse", "up", "--port", "0"]
