@@ -38,9 +38,9 @@ def opened(stored: StoredHome, redis_server: RedisServer, lease_seconds: float) 
 def test_there_is_an_archive_of_every_version_in_both_databases() -> None:
     names = {path.name.partition(".")[0] for path in ARCHIVES}
     commits = {name.partition("-")[0] for name in names}
-    # 0.1.0, 0.2.0, and three between 0.2.0 and 0.3.0: one with an edited revision, the last before
-    # version 2 and people.
-    assert commits >= {"b0ff37ee", "ca970c3f", "7f2a3212", "b738df70", "be9abec7"}
+    # 0.1.0, 0.2.0, three before 0.3.0 (one with an edited revision, the last before version 2 and
+    # people), and 0.3.0.
+    assert commits >= {"b0ff37ee", "ca970c3f", "7f2a3212", "b738df70", "be9abec7", "908a85bb"}
     assert names == {f"{commit}-{kind}" for commit in commits for kind in ("sqlite", "postgresql")}
 
 
