@@ -60,7 +60,7 @@ LIBRARIES = tuple(name for name in reversed(list(_LIBRARIES)) if name != "poplar
 UNITS_OF_POPLAR = 4
 FLAGS = ("-std=c++17", "-fPIC", "-pthread", "-Wall", "-Wextra", "-Werror")
 OPTIMIZED = ("-O2",)
-# What needs a library looks here before LD_LIBRARY_PATH, where an SDK that is enabled has others of
+# Libraries are found by this path before LD_LIBRARY_PATH, in which an enabled SDK has libraries of
 # the same names.
 RUN_PATH = "-Wl,--disable-new-dtags,-rpath,"
 SANITIZED = ("-O0", "-g1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")

@@ -203,7 +203,7 @@ def test_checked_sources_are_reported_as_junit(
 def test_an_enabled_sdk_does_not_change_the_emulator(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its libraries have the names of the emulator's, and come first in LD_LIBRARY_PATH."""
+    """Libraries of the SDK, with the same names, are first in LD_LIBRARY_PATH."""
     sdk, program = tmp_path / "sdk", tmp_path / "program.cpp"
     sdk.mkdir()
     for name in ("poplar", *LIBRARIES):

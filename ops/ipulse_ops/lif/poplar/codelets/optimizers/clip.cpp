@@ -11,7 +11,7 @@ using namespace poplar;
 
 namespace {
 
-// What is not a number stays so.
+// NaN stays NaN.
 float within(float value, float bound) {
   return value > bound ? bound : value < -bound ? -bound : value;
 }
