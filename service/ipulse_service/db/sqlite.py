@@ -72,8 +72,8 @@ class SQLite:
     def __init__(self, url: URL) -> None:
         self._path = Path(str(url.database))
         self._log = f"{self._path}-wal"
-        # A connection for each of the server's 40 threads, the publisher and the reaper. The one
-        # used last is used next, because its cache is warm.
+        # A connection for each thread of the server and of the background. The one used last is
+        # used next, because its cache is warm.
         self.reading = create_engine(
             url,
             pool_size=42,

@@ -29,6 +29,7 @@ from ipulse_service.files.file_thread_pool import FileThreadPool
 from ipulse_service.http import methods, problems, web
 from ipulse_service.http.auth import AuthenticationMiddleware, Tokens, permit
 from ipulse_service.http.denials import Denials
+from ipulse_service.http.dependencies import in_turn_of_caller
 from ipulse_service.http.metrics import Metrics
 from ipulse_service.http.oidc import OpenIDClient
 from ipulse_service.http.openapi import Application
@@ -178,7 +179,7 @@ def create_app(settings: Settings) -> FastAPI:
         version=version(),
         description="A remote training service for spiking networks.",
         lifespan=lifespan,
-        dependencies=[Depends(permit)],
+        dependencies=[Depends(permit), Depends(in_turn_of_caller, scope="function")],
         responses=problems.documented(*problems.COMMON),
         docs_url=None,  # web/ serves both pages, without assets of other hosts
         redoc_url=None,

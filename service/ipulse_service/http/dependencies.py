@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import inspect
 import re
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from datetime import UTC, datetime
 from typing import Annotated, Any
 
-from fastapi import Depends, Header, Path, Response
+from fastapi import Depends, Header, Path, Request, Response
 from pydantic import AfterValidator, BeforeValidator, Field
 from pydantic_core import PydanticCustomError
 
 from ipulse_core import messages
 from ipulse_service.agents import versions
 from ipulse_service.http.caller import Caller
+from ipulse_service.http.server.lanes import is_of_agents, is_submission
 from ipulse_service.http.state import AppState, get_caller, get_state
 from ipulse_service.jobs.search.values import zone_of
 
@@ -85,6 +87,26 @@ def wait_up_to(longest: int) -> Callable[[Response, str], Awaitable[int]]:
         return seconds
 
     return wait_seconds
+
+
+async def in_turn_of_caller(request: Request) -> AsyncIterator[None]:
+    """Waits for the caller's turn if the endpoint runs in a thread; a dependency of all routes.
+
+    A submission has had its turn before.
+    """
+    caller: Caller | None = getattr(request.state, "caller", None)
+    path = request.scope["path"]
+    if (
+        caller is None
+        or is_of_agents(path)
+        or is_submission(request.method, path)
+        or inspect.iscoroutinefunction(request.scope["endpoint"])
+    ):
+        yield
+        return
+    state: AppState = request.app.state.services
+    async with state.lanes.endpoint_turns.turn(caller.name):
+        yield
 
 
 State = Annotated[AppState, Depends(get_state)]

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
 
 from ipulse.stack.redis_server import RedisServer
-from ipulse_service.http.server import request_rate
+from ipulse_service.db.engine import Transaction
+from ipulse_service.http.server import lanes, request_rate
+from ipulse_service.jobs.search import listing
+from tests.service.conditions import eventually
 from tests.service.running import SPEC, InProcess, settings_for
 
 PER_SECOND, BURST = 10, 5
@@ -66,6 +71,30 @@ def test_a_flood_is_refused_and_others_are_served(service: InProcess) -> None:
             if answer.status_code == 429:
                 assert answer.json()["code"] == "too_frequent"
                 assert int(answer.headers["retry-after"]) > 0
+
+
+def test_many_slow_requests_of_one_caller_leave_threads_to_others(
+    service: InProcess, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read = listing.page
+    may_end = threading.Event()
+    reading = 0
+
+    def slow(transaction: Transaction, *given: Any) -> Any:
+        nonlocal reading
+        if transaction.access.name == "flood":
+            reading += 1
+            assert may_end.wait(30)
+        return read(transaction, *given)
+
+    monkeypatch.setattr(listing, "page", slow)
+    with with_token(service, role="user") as flooder, ThreadPoolExecutor(BURST) as threads:
+        flooding = [threads.submit(flooder.get, "/v1/jobs") for _ in range(BURST)]
+        eventually(lambda: reading == lanes.AT_ONCE)
+        assert service.user.get("/v1/jobs").status_code == 200
+        assert reading == lanes.AT_ONCE
+        may_end.set()
+        assert {each.result().status_code for each in flooding} == {200}
 
 
 def test_a_script_that_sends_one_request_at_a_time_is_only_slowed(service: InProcess) -> None:
