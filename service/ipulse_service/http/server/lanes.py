@@ -13,7 +13,7 @@ import re
 import threading
 import time
 from collections.abc import AsyncIterator, Awaitable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import (
     AsyncExitStack,
     asynccontextmanager,
@@ -191,13 +191,25 @@ class Lanes:
         worker_loop, user_loop = asyncio.get_running_loop(), self._user_loop
         assert user_loop  # noqa: S101 - requests come while `running` is open
 
+        held: list[Message] = []  # the beginning of the response, sent with its first part
+        sending: Future[None] | None = None
+
         async def receive_there() -> Message:
             return await _on(worker_loop, receive())
 
         async def send_there(message: Message) -> None:
-            await _on(worker_loop, send(message))
+            nonlocal held, sending
+            held.append(message)
+            if message["type"] == "http.response.start":
+                return
+            messages, held = held, []
+            sending = asyncio.run_coroutine_threadsafe(_send_all(send, messages), worker_loop)
+            if message.get("more_body", False):
+                await asyncio.wrap_future(sending)  # a slow client slows its stream
 
         await _on(user_loop, app(scope, receive_there, send_there))
+        if sending is not None:
+            await asyncio.wrap_future(sending)
 
     def _run_user_loop(self) -> None:
         asyncio.run(self._serve_users())
@@ -269,6 +281,11 @@ def is_of_agents(path: str) -> bool:
 def is_submission(method: str, path: str) -> bool:
     """Returns whether a request adds jobs, or is checked like one that does."""
     return method == "POST" and _SUBMISSION.fullmatch(path) is not None
+
+
+async def _send_all(send: Send, messages: Sequence[Message]) -> None:
+    for message in messages:
+        await send(message)
 
 
 async def _on(loop: asyncio.AbstractEventLoop, awaitable: Awaitable[T]) -> T:
