@@ -28,7 +28,7 @@ from ipulse_service.jobs.queue.simulation import Place, SimulatedAgent, simulate
 # A look at a long queue is shared for so many times the time that it took.
 SHARED_FACTOR = 20
 SHARED_SECONDS = 5.0
-LONG = 500  # jobs; a look at a shorter queue is not shared
+LONG = 50  # jobs; a look at a shorter queue is not shared: it takes 2 ms
 EXPLAINED = 1000  # first jobs of which it is known that there is no room for them
 NAMES = 5  # agents that a detail names
 _NEWEST = 2**63 - 1  # the key of a job that is planned; it comes after all others
