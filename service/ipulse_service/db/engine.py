@@ -11,7 +11,7 @@ from functools import cached_property, lru_cache
 from operator import itemgetter
 from typing import Any
 
-from sqlalchemy import Connection, Insert, delete, insert, make_url, text
+from sqlalchemy import Connection, Dialect, Insert, delete, insert, make_url, text
 from sqlalchemy.exc import (
     ArgumentError,
     DatabaseError,
@@ -19,6 +19,7 @@ from sqlalchemy.exc import (
     InterfaceError,
     TimeoutError,
 )
+from sqlalchemy.sql.compiler import SQLCompiler
 
 from ipulse_core.errors import Unavailable
 from ipulse_service.db import audit, calendar
@@ -112,7 +113,7 @@ class Transaction:
         """Stores the rows of `insert_last`."""
         for statement, rows in self._rows.items():
             # Without SQLAlchemy's work for each row, which takes thrice as long as SQLite's.
-            compiled = statement.compile(self.connection, column_keys=[*rows[0]])
+            compiled = _compiled(statement, self.connection.dialect, tuple(rows[0]))
             given: Any = rows
             if compiled.positiontup:
                 given = [*map(itemgetter(*compiled.positiontup), rows)]
@@ -131,6 +132,13 @@ class Transaction:
         Raises Unavailable after a while without success, or with `patiently` never.
         """
         self._backend.lock(self.connection, name, patiently)
+
+
+@lru_cache(64)
+def _compiled(statement: Insert, dialect: Dialect, columns: tuple[str, ...]) -> SQLCompiler:
+    compiled = statement.compile(dialect=dialect, column_keys=[*columns])
+    assert isinstance(compiled, SQLCompiler)  # noqa: S101 - for the type
+    return compiled
 
 
 class Database:
