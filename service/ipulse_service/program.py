@@ -96,6 +96,7 @@ def main() -> int:
         _log.error(CANNOT_START, extra={"error": one_line(error)})
         return 2
     gc.freeze()  # modules are never freed: excluding them shortens the pauses of the collector
+    gc.enable()
     running.run(sockets=[listener])
     startup: Startup = app.state.services.startup
     return 0 if startup.failure is None else 3
