@@ -30,7 +30,7 @@ from ipulse_service.db.keyed_lock import KeyedLock
 from ipulse_service.db.postgresql import PostgreSQL
 from ipulse_service.db.sqlite import SQLite
 from ipulse_service.db.steady_clock import SteadyClock
-from ipulse_service.db.tables import trials
+from ipulse_service.db.tables import outbox, trials
 from ipulse_service.db.wake_up import WakeUp
 
 DAY_MS = 86_400_000
@@ -40,6 +40,8 @@ _URLS = (
 )
 
 Backend = SQLite | PostgreSQL
+
+_PROMISE = insert(outbox).returning(outbox.c.pk, outbox.c.job_pk)
 
 _log = logging.getLogger(__name__)
 
@@ -70,6 +72,7 @@ class Transaction:
         self.pools: dict[str, Any] | None = None  # by name, once they were read
         self.quotas: dict[tuple[str, str], Any] = {}  # limits by project and owner, once read
         self.quota_used: dict[object, Any] = {}  # how much of a quota is used, with this
+        self._promised: dict[int, WakeUp] = {}  # by key of the job
         self._rows: dict[Insert, list[dict[str, Any]]] = {}
         self._backend = backend
         self._clock = clock
@@ -109,8 +112,17 @@ class Transaction:
         if rows:
             self._rows.setdefault(statement, []).extend(rows)
 
+    def promise(self, job_pk: int, wake_up: WakeUp) -> None:
+        """Stores a wake-up for a job before the commit, in one statement with the others."""
+        self._promised[job_pk] = wake_up
+
     def insert_rows(self) -> None:
-        """Stores the rows of `insert_last`."""
+        """Stores the wake-ups of `promise` and the rows of `insert_last`."""
+        if self._promised:
+            rows = [{"job_pk": job_pk} for job_pk in self._promised]
+            for row in self.connection.execute(_PROMISE, rows):
+                self.wake_ups[row.pk] = self._promised[row.job_pk]
+            self._promised = {}
         for statement, rows in self._rows.items():
             # Without SQLAlchemy's work for each row, which takes thrice as long as SQLite's.
             compiled = _compiled(statement, self.connection.dialect, tuple(rows[0]))

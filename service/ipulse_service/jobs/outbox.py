@@ -12,7 +12,6 @@ from ipulse_service.db.tables import jobs, outbox
 from ipulse_service.db.wake_up import WakeUp
 from ipulse_service.jobs.job import JobRow
 
-_PROMISE = insert(outbox)
 _PROMISE_UNLESS_GONE = (
     insert(outbox)
     .from_select(
@@ -27,10 +26,7 @@ _PROMISE_UNLESS_GONE = (
 
 def add(transaction: Transaction, job: JobRow) -> None:
     """Promises a wake-up for a job, in the transaction that queues and has locked it."""
-    promised = transaction.connection.execute(_PROMISE, {"job_pk": job.pk})
-    key = promised.inserted_primary_key
-    assert key is not None  # noqa: S101 - one row was inserted
-    transaction.wake_ups[key.pk] = WakeUp(job.id, job.device)
+    transaction.promise(job.pk, WakeUp(job.id, job.device))
 
 
 def add_unless_gone(transaction: Transaction, job: JobRow) -> None:
