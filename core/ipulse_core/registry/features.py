@@ -261,12 +261,13 @@ def _asks(layer: Any, feature: Feature) -> bool:
         return True
     if feature.name == "layer_delay":
         return layer.delay is not None
-    value = field_of(layer, feature.root)
-    if feature.root == "capacity":
+    root, _, inner = feature.field.partition(".")
+    value = field_of(layer, root)
+    if root == "capacity":
         grows = hasattr(value, "grow")
         return grows if feature.name == "growing_capacity" else value is not None and not grows
-    if "." in feature.field:
-        value = None if value is None else getattr(value, feature.field.partition(".")[2])
+    if inner:
+        value = None if value is None else getattr(value, inner)
     if feature.value is not SET:
         return bool(value == feature.value)
     return value not in (0, None, (), False)

@@ -18,7 +18,7 @@ from ipulse_core.spec.conv_layers import (
 )
 from ipulse_core.spec.custom_ops import is_op
 from ipulse_core.spec.derived_values import class_count
-from ipulse_core.spec.kind_fields import field_of
+from ipulse_core.spec.kind_fields import attribute_of, field_of
 from ipulse_core.spec.part_layers import has_own_neurons
 
 Shape = Tuple[int, ...]
@@ -34,7 +34,7 @@ def constant_of(layer: Any, name: str) -> Any:
     """Returns a constant of a layer of a spec by its name in CONSTANTS; None if it has none."""
     found = layer
     for field in BY_NAME[name].path:
-        found = getattr(found, field, None)
+        found = attribute_of(found, field, None)
     return found
 
 
