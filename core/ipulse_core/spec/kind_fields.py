@@ -58,10 +58,10 @@ def attribute_of(part: Any, name: str, default: Any) -> Any:
     values = getattr(part, "__dict__", {})
     if name in values:
         return values[name]
-    return getattr(part, name, default) if _may_have(type(part), name) else default
+    return getattr(part, name, default) if _may_have(part.__class__, name) else default
 
 
 @lru_cache(maxsize=None)  # of few classes and names
-def _may_have(kind: type, name: str) -> bool:
+def _may_have(kind: Any, name: str) -> bool:
     """Returns whether objects of a class may have an attribute that is not their own."""
     return not hasattr(kind, "model_fields") or hasattr(kind, name)

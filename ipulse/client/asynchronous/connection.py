@@ -7,8 +7,7 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Literal
 
-from ipulse.client.datasets import calls as upload_calls
-from ipulse.client.datasets.resources import UploadProgress
+from ipulse.client import datasets, sweeps
 from ipulse.client.jobs import calls
 from ipulse.client.jobs.batches import (
     BatchResult,
@@ -25,9 +24,7 @@ from ipulse.client.jobs.snapshot import JobSnapshot
 from ipulse.client.location import PathLike, find_service
 from ipulse.client.only_async import AsyncConnectionBase
 from ipulse.client.submission import Submittable, document_of, requested
-from ipulse.client.sweeps import calls as sweep_calls
 from ipulse.client.sweeps.definition import sweep_definition
-from ipulse.client.sweeps.resources import SweepPlan
 from ipulse.client.transport.connection import options_for
 from ipulse.client.transport.retries import FOLLOWING
 from ipulse.client.transport.transports import AsyncTransport
@@ -42,6 +39,8 @@ from .job_reference import find_job
 from .sweep import AsyncSweepHandle
 
 if TYPE_CHECKING:
+    from ipulse.client.datasets.resources import UploadProgress
+    from ipulse.client.sweeps.resources import SweepPlan
     from ipulse.sweeps import SweepConfig
 
 CACHED_JOBS = 256
@@ -416,7 +415,7 @@ class AsyncConnection(AsyncConnectionBase, AsyncDataSets, AsyncAdministration):
 
     async def _forget_upload(self, upload_id: str) -> None:
         with suppress(IPUlseError):  # the service forgets it after a day
-            await self._send(upload_calls.delete_upload(upload_id))
+            await self._send(datasets.calls.delete_upload(upload_id))
 
     async def create_sweep(
         self,
@@ -460,7 +459,7 @@ class AsyncConnection(AsyncConnectionBase, AsyncDataSets, AsyncAdministration):
         fields |= {"metric": metric, "goal": goal}
         definition = sweep_definition(experiment, name, vary, seeds, fields)
         key = str(uuid.uuid4()) if idempotency_key is None else idempotency_key
-        status = await self._send(sweep_calls.create_sweep(definition, key))
+        status = await self._send(sweeps.calls.create_sweep(definition, key))
         return AsyncSweepHandle(self, status)
 
     async def plan_sweep(
@@ -480,12 +479,12 @@ class AsyncConnection(AsyncConnectionBase, AsyncDataSets, AsyncAdministration):
         """
         fields = {"method": method, "trials": trials, "parallel": parallel}
         definition = sweep_definition(experiment, None, vary, seeds, fields)
-        return await self._send(sweep_calls.plan_sweep(definition))
+        return await self._send(sweeps.calls.plan_sweep(definition))
 
     @former_call("create_sweep")
     async def sweep(self, sweep_id: str) -> AsyncSweepHandle:
         """Return the handle of a sweep by its id. Raises NotFound."""
-        return AsyncSweepHandle(self, await self._send(sweep_calls.sweep(sweep_id)))
+        return AsyncSweepHandle(self, await self._send(sweeps.calls.sweep(sweep_id)))
 
     async def sweeps(self, limit: int = 100) -> list[AsyncSweepHandle]:
         """Return the latest sweeps, newest first."""
@@ -493,7 +492,7 @@ class AsyncConnection(AsyncConnectionBase, AsyncDataSets, AsyncAdministration):
         token = ""
         while True:
             size = min(limit - len(found), 500)
-            page, token = await self._send(sweep_calls.sweeps(size, token))
+            page, token = await self._send(sweeps.calls.sweeps(size, token))
             found += [AsyncSweepHandle(self, status) for status in page]
             if not token or len(found) >= limit:
                 return found[:limit]

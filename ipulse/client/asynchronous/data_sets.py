@@ -6,16 +6,9 @@ import tempfile
 import warnings
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ipulse.client.datasets import calls
-from ipulse.client.datasets.packing import name_of, packed, packed_arrays
-from ipulse.client.datasets.resources import (
-    DatasetVersion,
-    ImportedNetwork,
-    PushedOp,
-    UploadProgress,
-)
+from ipulse.client import datasets
 from ipulse.client.location import PathLike
 from ipulse.client.transport.retries import UPLOADING
 from ipulse.outgoing_file import OutgoingFile
@@ -26,6 +19,14 @@ from ipulse_core.source_package import PREFIX, read_folder, write_package
 from ipulse_core.spec.nir_writers import ResetName, SolverName, WriterName
 
 from .uploads import AsyncFileUploads
+
+if TYPE_CHECKING:
+    from ipulse.client.datasets.resources import (
+        DatasetVersion,
+        ImportedNetwork,
+        PushedOp,
+        UploadProgress,
+    )
 
 # Called with the files of a folder, the links that were followed, and what is not sent.
 OnFolder = Callable[[InputFolder], None]
@@ -66,11 +67,11 @@ class AsyncDataSets(AsyncFileUploads):
         if path is None:
             if name is None:
                 raise _refused("arrays need a name for their data set")
-            with packed_arrays(arrays) as file:
+            with datasets.packing.packed_arrays(arrays) as file:
                 version = await self._push_version(file, name, on_progress)
         else:
-            name = name_of(Path(path)) if name is None else name
-            with packed(Path(path), follow_outside) as data:
+            name = datasets.packing.name_of(Path(path)) if name is None else name
+            with datasets.packing.packed(Path(path), follow_outside) as data:
                 if data.folder and data.folder.skipped:
                     warnings.warn(data.folder.skipped_text(), stacklevel=2)
                 version = await self._push_version(data.file, name, on_progress)
@@ -84,9 +85,13 @@ class AsyncDataSets(AsyncFileUploads):
         self, file: PathLike, name: str, on_progress: UploadProgress | None
     ) -> DatasetVersion:
         upload_id, _ = await self._upload(file, "dataset", on_progress)
-        version = await self._send(calls.add_version(name, upload_id), UPLOADING * self._retries)
+        version = await self._send(
+            datasets.calls.add_version(name, upload_id), UPLOADING * self._retries
+        )
         while version.state == "checking":
-            call = calls.get_version(version.dataset, str(version.version), is_waiting=True)
+            call = datasets.calls.get_version(
+                version.dataset, str(version.version), is_waiting=True
+            )
             version = await self._send(call, UPLOADING * self._retries)
         return version
 
@@ -95,7 +100,7 @@ class AsyncDataSets(AsyncFileUploads):
         found: list[DatasetVersion] = []
         token = ""
         while True:
-            page, token = await self._send(calls.list_datasets(token))
+            page, token = await self._send(datasets.calls.list_datasets(token))
             found += page
             if not token:
                 return found
@@ -103,16 +108,18 @@ class AsyncDataSets(AsyncFileUploads):
     async def dataset(self, reference: str) -> DatasetVersion:
         """Return a version by `NAME@VERSION`, or the latest by `NAME`. Raises NotFound."""
         name, _, number = reference.partition("@")
-        return await self._send(calls.get_version(name, number or "latest", is_waiting=False))
+        return await self._send(
+            datasets.calls.get_version(name, number or "latest", is_waiting=False)
+        )
 
     async def dataset_versions(self, name: str) -> list[DatasetVersion]:
         """Return all versions of a data set, newest first. Raises NotFound."""
-        return await self._send(calls.list_versions(name))
+        return await self._send(datasets.calls.list_versions(name))
 
     async def dataset_sample(self, reference: str, sample: int) -> dict[str, Any]:
         """Return the events of one of a version's `previews`. Raises NotFound."""
         name, _, number = reference.partition("@")
-        return await self._send(calls.get_sample(name, number or "latest", sample))
+        return await self._send(datasets.calls.get_sample(name, number or "latest", sample))
 
     async def delete_dataset(self, reference: str) -> None:
         """Delete a version by `NAME@VERSION`, or all of them by `NAME`.
@@ -120,7 +127,7 @@ class AsyncDataSets(AsyncFileUploads):
         Raises Conflict while a job that has not ended needs it, and NotFound.
         """
         name, _, number = reference.partition("@")
-        await self._send(calls.delete(name, number or None))
+        await self._send(datasets.calls.delete(name, number or None))
 
     async def upload_weights(
         self, path: PathLike, on_progress: UploadProgress | None = None
@@ -169,7 +176,7 @@ class AsyncDataSets(AsyncFileUploads):
             )
             raise InvalidInput([Problem("/path", "too_large", detail)], detail)
         with Path(path).open("rb") as content:
-            return await self._send(calls.import_nir(OutgoingFile(content, size), named))
+            return await self._send(datasets.calls.import_nir(OutgoingFile(content, size), named))
 
     async def push_program(
         self, folder: PathLike, follow_outside: bool = False, on_folder: OnFolder | None = None
@@ -194,14 +201,14 @@ class AsyncDataSets(AsyncFileUploads):
         cannot be a package, or a wrong op.json.
         """
         digest = await self._push_package(folder, "op", follow_outside, on_folder)
-        return await self._send(calls.get_op(digest))
+        return await self._send(datasets.calls.get_op(digest))
 
     async def ops(self) -> list[PushedOp]:
         """Return all custom ops that were pushed, newest first."""
         found: list[PushedOp] = []
         token = ""
         while True:
-            page, token = await self._send(calls.list_ops(token))
+            page, token = await self._send(datasets.calls.list_ops(token))
             found += page
             if not token:
                 return found
@@ -213,7 +220,7 @@ class AsyncDataSets(AsyncFileUploads):
         """
         from ipulse_core.spec.custom_ops import OpReference  # slow, and of few commands
 
-        await self._send(calls.delete_op(OpReference.of(reference).digest))
+        await self._send(datasets.calls.delete_op(OpReference.of(reference).digest))
 
     async def _push_package(
         self, folder: PathLike, purpose: str, follow_outside: bool, on_folder: OnFolder | None

@@ -6,10 +6,9 @@ from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+from ipulse.client import sweeps
 from ipulse.client.only_async import AsyncSweepHandleBase
 from ipulse.client.pages import sweep_page
-from ipulse.client.sweeps import calls
-from ipulse.client.sweeps.resources import SweepStatus, SweepTrial
 from ipulse.optional_modules import data_frame
 from ipulse_core import strict_json
 from ipulse_core.errors import NotFound
@@ -19,6 +18,7 @@ from .found_jobs import AsyncFoundJobs
 from .job import AsyncJobHandle
 
 if TYPE_CHECKING:
+    from ipulse.client.sweeps.resources import SweepStatus, SweepTrial
     from ipulse.sweeps import RunningJobs
 
     from .connection import AsyncConnection
@@ -67,7 +67,7 @@ class AsyncSweepHandle(AsyncSweepHandleBase):
 
     async def refresh(self) -> AsyncSweepHandle:
         """Ask the service for the present state; returns the handle itself."""
-        self._status = await self._connection._send(calls.sweep(self.id))
+        self._status = await self._connection._send(sweeps.calls.sweep(self.id))
         return self
 
     async def trials(self) -> list[SweepTrial]:
@@ -75,7 +75,7 @@ class AsyncSweepHandle(AsyncSweepHandleBase):
         found: list[SweepTrial] = []
         after: int | None = 0
         while after is not None:
-            page, after = await self._connection._send(calls.sweep_trials(self.id, after))
+            page, after = await self._connection._send(sweeps.calls.sweep_trials(self.id, after))
             found += page
         return found
 
@@ -169,7 +169,9 @@ class AsyncSweepHandle(AsyncSweepHandleBase):
         return await self._change("stop", running)
 
     async def _change(self, verb: str, running: RunningJobs | None = None) -> AsyncSweepHandle:
-        self._status = await self._connection._send(calls.change_state(self.id, verb, running))
+        self._status = await self._connection._send(
+            sweeps.calls.change_state(self.id, verb, running)
+        )
         return self
 
     async def retry(
@@ -185,7 +187,7 @@ class AsyncSweepHandle(AsyncSweepHandleBase):
 
         Raises Conflict if there is nothing to repeat or the sweep stops, InvalidInput.
         """
-        call = calls.retry_sweep(self.id, failed, deleted, trials)
+        call = sweeps.calls.retry_sweep(self.id, failed, deleted, trials)
         self._status = await self._connection._send(call)
         return self
 
@@ -209,7 +211,7 @@ class AsyncSweepHandle(AsyncSweepHandleBase):
             limits: All limits from now on: run_seconds (from the continuation), device_hours,
                 target.
         """
-        call = calls.change_sweep(self.id, trials, parallel, values or {}, seeds, limits)
+        call = sweeps.calls.change_sweep(self.id, trials, parallel, values or {}, seeds, limits)
         self._status = await self._connection._send(call)
         return self
 
@@ -218,7 +220,7 @@ class AsyncSweepHandle(AsyncSweepHandleBase):
 
         The jobs are found by the group that is the id of the sweep.
         """
-        await self._connection._send(calls.delete_sweep(self.id))
+        await self._connection._send(sweeps.calls.delete_sweep(self.id))
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, AsyncSweepHandle):

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import httpx
 
-from ipulse.client.datasets import calls
-from ipulse.client.datasets.resources import DatasetUpload, UploadProgress
+from ipulse.client import datasets
 from ipulse.client.location import PathLike
 from ipulse.client.transport.problems import error_in
 from ipulse.client.transport.retries import UPLOADING, RetryPolicy
@@ -16,6 +16,9 @@ from ipulse.outgoing_file import OutgoingFile
 from ipulse_core.errors import RemoteError
 
 from .call_sender import AsyncCallSender
+
+if TYPE_CHECKING:
+    from ipulse.client.datasets.resources import DatasetUpload, UploadProgress
 
 UPLOAD_SECONDS = 600.0  # that the service may take to verify and store the last bytes
 
@@ -29,7 +32,7 @@ class AsyncFileUploads(AsyncCallSender):
         """Return the id of the upload of a whole file, and the file's SHA-256."""
         with Path(path).open("rb") as content:
             file = OutgoingFile(content, Path(path).stat().st_size)
-            upload = await self._send(calls.start_upload(file.size, file.sha256, purpose))
+            upload = await self._send(datasets.calls.start_upload(file.size, file.sha256, purpose))
             await self._send_content(file, upload, on_progress or _ignore)
         return upload.id, file.sha256
 
@@ -46,7 +49,7 @@ class AsyncFileUploads(AsyncCallSender):
             try:
                 response = await self._transport.request(
                     "PATCH",
-                    calls.upload_path(upload.id),
+                    datasets.calls.upload_path(upload.id),
                     content=_reported(file, upload.offset, on_progress),
                     headers={
                         "Upload-Offset": str(upload.offset),
@@ -62,7 +65,7 @@ class AsyncFileUploads(AsyncCallSender):
                 delay = _delay_of(response, retries)
             if delay:
                 await self._transport.sleep(delay)
-            before, upload = upload, await self._send(calls.get_upload(upload.id), tries)
+            before, upload = upload, await self._send(datasets.calls.get_upload(upload.id), tries)
             if upload.offset > before.offset:
                 retries.progressed()
         on_progress(upload.size, upload.size)

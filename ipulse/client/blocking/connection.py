@@ -8,8 +8,7 @@ from collections.abc import Generator, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Literal
 
-from ipulse.client.datasets import calls as upload_calls
-from ipulse.client.datasets.resources import UploadProgress
+from ipulse.client import datasets, sweeps
 from ipulse.client.jobs import calls
 from ipulse.client.jobs.batches import (
     BatchResult,
@@ -26,9 +25,7 @@ from ipulse.client.jobs.snapshot import JobSnapshot
 from ipulse.client.location import PathLike, find_service
 from ipulse.client.only_blocking import ConnectionBase
 from ipulse.client.submission import Submittable, document_of, requested
-from ipulse.client.sweeps import calls as sweep_calls
 from ipulse.client.sweeps.definition import sweep_definition
-from ipulse.client.sweeps.resources import SweepPlan
 from ipulse.client.transport.connection import options_for
 from ipulse.client.transport.retries import FOLLOWING
 from ipulse.client.transport.transports import Transport
@@ -43,6 +40,8 @@ from .job_reference import find_job
 from .sweep import SweepHandle
 
 if TYPE_CHECKING:
+    from ipulse.client.datasets.resources import UploadProgress
+    from ipulse.client.sweeps.resources import SweepPlan
     from ipulse.sweeps import SweepConfig
 
 CACHED_JOBS = 256
@@ -416,7 +415,7 @@ class Connection(ConnectionBase, DataSets, Administration):
 
     def _forget_upload(self, upload_id: str) -> None:
         with suppress(IPUlseError):  # the service forgets it after a day
-            self._send(upload_calls.delete_upload(upload_id))
+            self._send(datasets.calls.delete_upload(upload_id))
 
     def create_sweep(
         self,
@@ -460,7 +459,7 @@ class Connection(ConnectionBase, DataSets, Administration):
         fields |= {"metric": metric, "goal": goal}
         definition = sweep_definition(experiment, name, vary, seeds, fields)
         key = str(uuid.uuid4()) if idempotency_key is None else idempotency_key
-        status = self._send(sweep_calls.create_sweep(definition, key))
+        status = self._send(sweeps.calls.create_sweep(definition, key))
         return SweepHandle(self, status)
 
     def plan_sweep(
@@ -480,12 +479,12 @@ class Connection(ConnectionBase, DataSets, Administration):
         """
         fields = {"method": method, "trials": trials, "parallel": parallel}
         definition = sweep_definition(experiment, None, vary, seeds, fields)
-        return self._send(sweep_calls.plan_sweep(definition))
+        return self._send(sweeps.calls.plan_sweep(definition))
 
     @former_call("create_sweep")
     def sweep(self, sweep_id: str) -> SweepHandle:
         """Return the handle of a sweep by its id. Raises NotFound."""
-        return SweepHandle(self, self._send(sweep_calls.sweep(sweep_id)))
+        return SweepHandle(self, self._send(sweeps.calls.sweep(sweep_id)))
 
     def sweeps(self, limit: int = 100) -> list[SweepHandle]:
         """Return the latest sweeps, newest first."""
@@ -493,7 +492,7 @@ class Connection(ConnectionBase, DataSets, Administration):
         token = ""
         while True:
             size = min(limit - len(found), 500)
-            page, token = self._send(sweep_calls.sweeps(size, token))
+            page, token = self._send(sweeps.calls.sweeps(size, token))
             found += [SweepHandle(self, status) for status in page]
             if not token or len(found) >= limit:
                 return found[:limit]

@@ -7,16 +7,9 @@ import tempfile
 import warnings
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ipulse.client.datasets import calls
-from ipulse.client.datasets.packing import name_of, packed, packed_arrays
-from ipulse.client.datasets.resources import (
-    DatasetVersion,
-    ImportedNetwork,
-    PushedOp,
-    UploadProgress,
-)
+from ipulse.client import datasets
 from ipulse.client.location import PathLike
 from ipulse.client.transport.retries import UPLOADING
 from ipulse.outgoing_file import OutgoingFile
@@ -27,6 +20,14 @@ from ipulse_core.source_package import PREFIX, read_folder, write_package
 from ipulse_core.spec.nir_writers import ResetName, SolverName, WriterName
 
 from .uploads import FileUploads
+
+if TYPE_CHECKING:
+    from ipulse.client.datasets.resources import (
+        DatasetVersion,
+        ImportedNetwork,
+        PushedOp,
+        UploadProgress,
+    )
 
 # Called with the files of a folder, the links that were followed, and what is not sent.
 OnFolder = Callable[[InputFolder], None]
@@ -67,11 +68,11 @@ class DataSets(FileUploads):
         if path is None:
             if name is None:
                 raise _refused("arrays need a name for their data set")
-            with packed_arrays(arrays) as file:
+            with datasets.packing.packed_arrays(arrays) as file:
                 version = self._push_version(file, name, on_progress)
         else:
-            name = name_of(Path(path)) if name is None else name
-            with packed(Path(path), follow_outside) as data:
+            name = datasets.packing.name_of(Path(path)) if name is None else name
+            with datasets.packing.packed(Path(path), follow_outside) as data:
                 if data.folder and data.folder.skipped:
                     warnings.warn(data.folder.skipped_text(), stacklevel=2)
                 version = self._push_version(data.file, name, on_progress)
@@ -85,9 +86,11 @@ class DataSets(FileUploads):
         self, file: PathLike, name: str, on_progress: UploadProgress | None
     ) -> DatasetVersion:
         upload_id, _ = self._upload(file, "dataset", on_progress)
-        version = self._send(calls.add_version(name, upload_id), UPLOADING * self._retries)
+        version = self._send(datasets.calls.add_version(name, upload_id), UPLOADING * self._retries)
         while version.state == "checking":
-            call = calls.get_version(version.dataset, str(version.version), is_waiting=True)
+            call = datasets.calls.get_version(
+                version.dataset, str(version.version), is_waiting=True
+            )
             version = self._send(call, UPLOADING * self._retries)
         return version
 
@@ -96,7 +99,7 @@ class DataSets(FileUploads):
         found: list[DatasetVersion] = []
         token = ""
         while True:
-            page, token = self._send(calls.list_datasets(token))
+            page, token = self._send(datasets.calls.list_datasets(token))
             found += page
             if not token:
                 return found
@@ -104,16 +107,16 @@ class DataSets(FileUploads):
     def dataset(self, reference: str) -> DatasetVersion:
         """Return a version by `NAME@VERSION`, or the latest by `NAME`. Raises NotFound."""
         name, _, number = reference.partition("@")
-        return self._send(calls.get_version(name, number or "latest", is_waiting=False))
+        return self._send(datasets.calls.get_version(name, number or "latest", is_waiting=False))
 
     def dataset_versions(self, name: str) -> list[DatasetVersion]:
         """Return all versions of a data set, newest first. Raises NotFound."""
-        return self._send(calls.list_versions(name))
+        return self._send(datasets.calls.list_versions(name))
 
     def dataset_sample(self, reference: str, sample: int) -> dict[str, Any]:
         """Return the events of one of a version's `previews`. Raises NotFound."""
         name, _, number = reference.partition("@")
-        return self._send(calls.get_sample(name, number or "latest", sample))
+        return self._send(datasets.calls.get_sample(name, number or "latest", sample))
 
     def delete_dataset(self, reference: str) -> None:
         """Delete a version by `NAME@VERSION`, or all of them by `NAME`.
@@ -121,7 +124,7 @@ class DataSets(FileUploads):
         Raises Conflict while a job that has not ended needs it, and NotFound.
         """
         name, _, number = reference.partition("@")
-        self._send(calls.delete(name, number or None))
+        self._send(datasets.calls.delete(name, number or None))
 
     def upload_weights(self, path: PathLike, on_progress: UploadProgress | None = None) -> str:
         """Upload an npz file of initial weights and return its SHA-256.
@@ -168,7 +171,7 @@ class DataSets(FileUploads):
             )
             raise InvalidInput([Problem("/path", "too_large", detail)], detail)
         with Path(path).open("rb") as content:
-            return self._send(calls.import_nir(OutgoingFile(content, size), named))
+            return self._send(datasets.calls.import_nir(OutgoingFile(content, size), named))
 
     def push_program(
         self, folder: PathLike, follow_outside: bool = False, on_folder: OnFolder | None = None
@@ -193,14 +196,14 @@ class DataSets(FileUploads):
         cannot be a package, or a wrong op.json.
         """
         digest = self._push_package(folder, "op", follow_outside, on_folder)
-        return self._send(calls.get_op(digest))
+        return self._send(datasets.calls.get_op(digest))
 
     def ops(self) -> list[PushedOp]:
         """Return all custom ops that were pushed, newest first."""
         found: list[PushedOp] = []
         token = ""
         while True:
-            page, token = self._send(calls.list_ops(token))
+            page, token = self._send(datasets.calls.list_ops(token))
             found += page
             if not token:
                 return found
@@ -212,7 +215,7 @@ class DataSets(FileUploads):
         """
         from ipulse_core.spec.custom_ops import OpReference  # slow, and of few commands
 
-        self._send(calls.delete_op(OpReference.of(reference).digest))
+        self._send(datasets.calls.delete_op(OpReference.of(reference).digest))
 
     def _push_package(
         self, folder: PathLike, purpose: str, follow_outside: bool, on_folder: OnFolder | None

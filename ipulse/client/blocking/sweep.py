@@ -7,10 +7,9 @@ from collections.abc import Collection, Generator, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+from ipulse.client import sweeps
 from ipulse.client.only_blocking import SweepHandleBase
 from ipulse.client.pages import sweep_page
-from ipulse.client.sweeps import calls
-from ipulse.client.sweeps.resources import SweepStatus, SweepTrial
 from ipulse.optional_modules import data_frame
 from ipulse_core import strict_json
 from ipulse_core.errors import NotFound
@@ -20,6 +19,7 @@ from .found_jobs import FoundJobs
 from .job import JobHandle
 
 if TYPE_CHECKING:
+    from ipulse.client.sweeps.resources import SweepStatus, SweepTrial
     from ipulse.sweeps import RunningJobs
 
     from .connection import Connection
@@ -68,7 +68,7 @@ class SweepHandle(SweepHandleBase):
 
     def refresh(self) -> SweepHandle:
         """Ask the service for the present state; returns the handle itself."""
-        self._status = self._connection._send(calls.sweep(self.id))
+        self._status = self._connection._send(sweeps.calls.sweep(self.id))
         return self
 
     def trials(self) -> list[SweepTrial]:
@@ -76,7 +76,7 @@ class SweepHandle(SweepHandleBase):
         found: list[SweepTrial] = []
         after: int | None = 0
         while after is not None:
-            page, after = self._connection._send(calls.sweep_trials(self.id, after))
+            page, after = self._connection._send(sweeps.calls.sweep_trials(self.id, after))
             found += page
         return found
 
@@ -170,7 +170,7 @@ class SweepHandle(SweepHandleBase):
         return self._change("stop", running)
 
     def _change(self, verb: str, running: RunningJobs | None = None) -> SweepHandle:
-        self._status = self._connection._send(calls.change_state(self.id, verb, running))
+        self._status = self._connection._send(sweeps.calls.change_state(self.id, verb, running))
         return self
 
     def retry(
@@ -186,7 +186,7 @@ class SweepHandle(SweepHandleBase):
 
         Raises Conflict if there is nothing to repeat or the sweep stops, InvalidInput.
         """
-        call = calls.retry_sweep(self.id, failed, deleted, trials)
+        call = sweeps.calls.retry_sweep(self.id, failed, deleted, trials)
         self._status = self._connection._send(call)
         return self
 
@@ -210,7 +210,7 @@ class SweepHandle(SweepHandleBase):
             limits: All limits from now on: run_seconds (from the continuation), device_hours,
                 target.
         """
-        call = calls.change_sweep(self.id, trials, parallel, values or {}, seeds, limits)
+        call = sweeps.calls.change_sweep(self.id, trials, parallel, values or {}, seeds, limits)
         self._status = self._connection._send(call)
         return self
 
@@ -219,7 +219,7 @@ class SweepHandle(SweepHandleBase):
 
         The jobs are found by the group that is the id of the sweep.
         """
-        self._connection._send(calls.delete_sweep(self.id))
+        self._connection._send(sweeps.calls.delete_sweep(self.id))
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, SweepHandle):
