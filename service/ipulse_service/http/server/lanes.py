@@ -38,7 +38,7 @@ from ipulse_service.http.server.loop_lag import LoopLag
 # Together as many as there are connections to the database: see `ipulse_service/db`.
 WORKER_THREADS = 12
 # SQLite hands the interpreter over at each row that is read. More threads spend their time on that:
-# 22 of them kept a submission for 0.4 s beside 50 lists a second, where 10 keep it for 0.015 s.
+# with 22 of them and 50 lists a second a submission took 0.4 s, with 10 of them 0.015 s.
 USER_THREADS = 10
 TOKEN_THREADS = 2  # read the tokens of users for the event loop of agents
 # More threads that check specs and write would keep the interpreter from agents.
