@@ -146,8 +146,7 @@ def test_with_one_agent_each_start_is_known_exactly(world: World) -> None:
     for _ in range(100):
         world.submit(needs(dice), dice.choice((0, 0, 3)))
         world.now += 1
-    view = QueueView(rescan_seconds=1e6)
-    said = world.waits(view)
+    said = world.waits(QueueView(rescan_seconds=1e6))
     by_position = sorted(said, key=lambda pk: said[pk].position or 0)
     assert [said[pk].position for pk in by_position] == list(range(1, 101))
     for pk in by_position:
@@ -156,7 +155,7 @@ def test_with_one_agent_each_start_is_known_exactly(world: World) -> None:
         assert claim is not None
         assert (claim.job.pk, world.now) == (pk, said[pk].estimated_start)
         if by_position[-1] != pk:
-            later = world.waits(view)
+            later = world.waits(QueueView(rescan_seconds=1e6))  # a view shares its looks
             assert {waiting.holder for waiting in later.values()} == {claim.job.id}
             assert all(
                 waiting.estimated_start == said[other].estimated_start

@@ -28,7 +28,7 @@ CONNECTIONS = 32
 RATE = 50  # requests of one person each second in the long run, as shipped
 SECONDS = 6.0  # of a measurement
 BURST_RATIO = 6  # of the time of others during the burst, which lasts seconds
-ROUNDS = 3
+ROUNDS = 3  # of refusals
 REFUSALS = 1000
 REFUSAL_SECONDS = 0.0005  # of processor time
 
