@@ -148,9 +148,7 @@ class Transaction:
 
 @lru_cache(64)
 def _compiled(statement: Insert, dialect: Dialect, columns: tuple[str, ...]) -> SQLCompiler:
-    compiled = statement.compile(dialect=dialect, column_keys=[*columns])
-    assert isinstance(compiled, SQLCompiler)  # noqa: S101 - for the type
-    return compiled
+    return statement.compile(dialect=dialect, column_keys=[*columns])
 
 
 class Database:

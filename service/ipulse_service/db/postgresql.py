@@ -77,7 +77,7 @@ class PostgreSQL:
             url.set(drivername=DRIVER),
             hide_parameters=True,  # keeps specs and digests of tokens out of the log
             pool_size=10,
-            max_overflow=32,  # with these, one for each thread of the server
+            max_overflow=32,  # with these, one for each thread of the service
             pool_timeout=LOCK_SECONDS,
             pool_use_lifo=True,  # the connection used last has its statements prepared
             pool_pre_ping=True,  # no request fails because the server was restarted

@@ -35,7 +35,7 @@ from ipulse_service.http.problems import TooSlow
 from ipulse_service.http.server import accept_queue
 from ipulse_service.http.server.loop_lag import LoopLag
 
-# Together as many as there are connections to the database: see `ipulse_service/db`.
+# Each may need a connection to the database: see `ipulse_service/db`.
 WORKER_THREADS = 12
 # SQLite hands the interpreter over at each row that is read. More threads spend their time on that:
 # with 22 of them and 50 lists a second a submission took 0.4 s, with 10 of them 0.015 s.
