@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from fastapi import Response
@@ -13,9 +12,7 @@ from ipulse_service.http import etags
 from ipulse_service.http.schemas.jobs.jobs import JobDetail
 from ipulse_service.jobs import permissions
 from ipulse_service.jobs.idempotency import Replay
-from ipulse_service.jobs.job import JobRow
-from ipulse_service.jobs.leases import AttemptRow
-from ipulse_service.jobs.queue.waiting import Waiting
+from ipulse_service.jobs.job_view import JobView
 
 # Retry-After: of a job that waits, and of one that runs.
 IDLE_RETRY_SECONDS, RETRY_SECONDS = 5, 2
@@ -47,13 +44,12 @@ def mark_replay(response: Response, replay: Replay) -> bool:
 def job_detail(
     response: Response,
     access: Access,
-    job: JobRow,
-    attempts: Sequence[AttemptRow],
-    waiting: Waiting | None = None,
+    view: JobView,
 ) -> JobDetail:
     """Returns a job's model for a caller, and sets its ETag and when to ask again."""
+    job = view.job
     response.headers["etag"] = etags.quoted(permissions.entity_tag(access, job))
     if not job.state.is_terminal:
         seconds = IDLE_RETRY_SECONDS if job.state in IDLE else RETRY_SECONDS
         response.headers["retry-after"] = str(seconds)
-    return JobDetail.from_row(job, attempts, access, waiting)
+    return JobDetail.from_view(view, access)

@@ -12,14 +12,11 @@ from ipulse_service.files import stored
 from ipulse_service.files.blobs import Blobs
 from ipulse_service.files.partial_upload import PartialUpload, WrongContent
 from ipulse_service.files.s3 import S3Blobs
-from ipulse_service.jobs import artifacts, attempts, leases, losses, worker_reports
+from ipulse_service.jobs import artifacts, attempts, losses, worker_reports
 from ipulse_service.jobs.artifacts import NewArtifact
-from ipulse_service.jobs.job import JobRow
-from ipulse_service.jobs.leases import AttemptRow
+from ipulse_service.jobs.job_view import JobView
 from ipulse_service.jobs.worker_reports import Reportable
 from ipulse_service.settings import Settings
-
-JobAndAttempts = tuple[JobRow, Sequence[AttemptRow]]
 
 
 @dataclass(frozen=True)
@@ -49,10 +46,10 @@ class AttemptFinisher:
         self._blobs = blobs
         self._settings = settings
 
-    def finish(self, attempt_id: str, fence: str, end: AttemptEnd) -> JobAndAttempts:
+    def finish(self, attempt_id: str, fence: str, end: AttemptEnd) -> JobView:
         """Ends the attempt and stores what came with its end: all of it, or nothing.
 
-        Returns the job and all of its attempts. An end that was stored before changes nothing.
+        Returns the job. An end that was stored before changes nothing.
         Raises what `attempts.finish`, `worker_reports.record` and `artifacts.add` raise,
         WrongContent, and Unavailable.
         """
@@ -75,7 +72,7 @@ class AttemptFinisher:
         fence: str,
         end: AttemptEnd,
         upload: PartialUpload | None = None,
-    ) -> JobAndAttempts:
+    ) -> JobView:
         attempt = losses.hold_to_finish(
             transaction,
             attempt_id,
@@ -90,7 +87,7 @@ class AttemptFinisher:
             if end.manifest and upload:
                 artifacts.add(transaction, attempt, end.manifest.artifact, upload)
         job = attempts.finish(transaction, attempt, end.outcome, self._settings)
-        return job, leases.of_job(transaction, job.pk)
+        return JobView.read(transaction, job)
 
 
 def _write_manifest(upload: PartialUpload, manifest: NewManifest) -> None:

@@ -22,6 +22,7 @@ from ipulse_service.db.engine import Database, Transaction
 from ipulse_service.db.tables import idempotency_keys
 from ipulse_service.jobs import store as jobs_store
 from ipulse_service.jobs.job import JobRow
+from ipulse_service.jobs.job_view import JobView
 
 WAIT_SECONDS = 1.0  # for another request with the same key
 KEY_MS = 24 * 3_600_000  # a key returns its jobs for a day
@@ -73,8 +74,8 @@ def once(
     caller: str,
     key: str | None,
     wanted: Sequence[Any],
-    store: Callable[[Transaction], list[JobRow]],
-) -> tuple[list[JobRow], Replay]:
+    store: Callable[[Transaction], list[JobView]],
+) -> tuple[list[JobView], Replay]:
     """Stores the jobs of a request; returns them, and whether the key was used before.
 
     wanted: what each job differs by from one with defaults, as JSON; without a key it is not used.
@@ -95,7 +96,7 @@ def once(
             if former:
                 return former, replay
             jobs = store(transaction)
-            add(transaction, digest, caller, key, jobs)
+            add(transaction, digest, caller, key, [view.job for view in jobs])
             return jobs, Replay.FIRST
 
 
@@ -106,7 +107,7 @@ def fingerprint_of(wanted: Any) -> str:
 
 def find(
     transaction: Transaction, fingerprint: str, count: int, caller: str, key: str
-) -> tuple[list[JobRow], Replay]:
+) -> tuple[list[JobView], Replay]:
     """Returns the jobs of the first request with a key, in its order; without one, none.
 
     Raises KeyReused if that request was for other jobs, JobsDeleted, and NotFound for jobs that the
@@ -126,7 +127,7 @@ def find(
     jobs = [jobs_store.get_by_pk(transaction, row.job_pk) for row in rows]
     if not all(transaction.access.sees(job.project) for job in jobs):
         raise NotFound("there is no such job")
-    return jobs, replay
+    return [JobView.read(transaction, job) for job in jobs], replay
 
 
 def compare(stored: Any, fingerprint: str, hint: str) -> Replay:

@@ -13,7 +13,10 @@ from ipulse_service.jobs.scheduling_options import SchedulingOptions
 
 
 class JobRow(NamedTuple):
-    """A job's row. Times are milliseconds since 1970; JSON is text."""
+    """A job's row but for its spec, of up to 4 MiB. Times are milliseconds since 1970.
+
+    JSON is text.
+    """
 
     pk: int
     id: str
@@ -22,7 +25,6 @@ class JobRow(NamedTuple):
     reason: Reason | None
     message: str
     device: str
-    spec: str  # canonical JSON
     spec_sha256: str
     metadata: str  # JSON
     attempt: int

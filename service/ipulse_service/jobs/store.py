@@ -18,6 +18,7 @@ CHANGE = update_statement(jobs).where(
 _CHANGE_ONE = CHANGE.returning(*COLUMNS)
 _BY_ID = select(*COLUMNS).where(jobs.c.id == bindparam("job_id"))
 _BY_PK = select(*COLUMNS).where(jobs.c.pk == bindparam("job_pk"))
+_SPEC = select(jobs.c.spec).where(jobs.c.pk == bindparam("job_pk"))
 # A job's row is the lock of its attempts, events and artifacts. The lock leaves the key free for
 # rows that only refer to it, such as a wake-up promised by the claim of another job: two claims
 # that each lock the job that the other refers to would deadlock.
@@ -86,6 +87,14 @@ def find_by_pk(transaction: Transaction, pk: int) -> JobRow | None:
     query = _HOLD_BY_PK if transaction.is_writing else _BY_PK
     row = transaction.connection.execute(query, {"job_pk": pk}).one_or_none()
     return None if row is None else JobRow.of(row)
+
+
+def spec_of(transaction: Transaction, job: JobRow) -> str:
+    """Returns the spec of a job as canonical JSON. Raises NotFound if the job was deleted."""
+    text: str | None = transaction.connection.execute(_SPEC, {"job_pk": job.pk}).scalar()
+    if text is None:
+        raise NotFound("there is no such job")
+    return text
 
 
 def lock_or_skip(transaction: Transaction, pk: int) -> JobRow | None:

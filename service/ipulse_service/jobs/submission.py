@@ -23,6 +23,7 @@ from ipulse_service.jobs.dependencies import Dependency
 from ipulse_service.jobs.idempotency import Replay
 from ipulse_service.jobs.job import JobRow
 from ipulse_service.jobs.job_attributes import JobAttributes
+from ipulse_service.jobs.job_view import JobView
 from ipulse_service.jobs.queue import admission
 from ipulse_service.jobs.scheduling_options import SchedulingOptions
 from ipulse_service.jobs.search import settings_index
@@ -86,8 +87,13 @@ class Submission:
 class Submitted:
     """The job of a submission, and whether an earlier request with the same key created it."""
 
-    job: JobRow
+    view: JobView
     replay: Replay
+
+    @property
+    def job(self) -> JobRow:
+        """The row of the job."""
+        return self.view.job
 
 
 def resolve(spec: AnySpec) -> ResolvedSpec:
@@ -119,7 +125,7 @@ def submit(database: Database, submission: Submission, caller: str, key: str | N
 
 def submit_all(
     database: Database, submissions: Sequence[Submission], caller: str, key: str | None
-) -> tuple[list[JobRow], Replay]:
+) -> tuple[list[JobView], Replay]:
     """Stores several jobs in one transaction; returns them, and whether the key was used before.
 
     Raises `idempotency.KeyInUse` while another request with that key is under way, KeyReused if
@@ -136,8 +142,8 @@ def _once(
     submissions: Sequence[Submission],
     caller: str,
     key: str | None,
-    store: Callable[[Transaction], list[JobRow]],
-) -> tuple[list[JobRow], Replay]:
+    store: Callable[[Transaction], list[JobView]],
+) -> tuple[list[JobView], Replay]:
     for submission in submissions:
         if isinstance(submission.resolved.spec, ExperimentSpec):
             tile_fit(submission.resolved.spec)  # it is kept: all writers wait for the transaction
@@ -152,17 +158,17 @@ def _chosen_fields(part: Any) -> dict[str, Any]:
     return {one.name: values[one.name] for one in fields(part) if values[one.name] != one.default}
 
 
-def _store_all(transaction: Transaction, submissions: Sequence[Submission]) -> list[JobRow]:
+def _store_all(transaction: Transaction, submissions: Sequence[Submission]) -> list[JobView]:
     """Stores jobs in order. Raises the problems of all of them, or the error of the only one."""
     made: dict[str, str] = {}  # ids by the pointer of the job in the request
-    jobs: list[JobRow] = []
+    jobs: list[JobView] = []
     problems: list[Problem] = []
     for index, submission in enumerate(submissions):
         place = dependencies.job_pointer(index)
         if any(one.job_id.startswith("/") and one.job_id not in made for one in submission.after):
             continue  # after a job that has a problem
         try:
-            job = _store(transaction, submission, made)
+            view = _store(transaction, submission, made)
         except InvalidInput as error:
             placed = [dependencies.placed(place, problem) for problem in error.problems]
             if len(submissions) == 1:
@@ -173,8 +179,8 @@ def _store_all(transaction: Transaction, submissions: Sequence[Submission]) -> l
                 raise
             problems.append(Problem(place, error.code, error.message))
         else:
-            made[place] = job.id
-            jobs.append(job)
+            made[place] = view.job.id
+            jobs.append(view)
     if problems:
         raise InvalidSpec(problems)
     return jobs
@@ -182,7 +188,7 @@ def _store_all(transaction: Transaction, submissions: Sequence[Submission]) -> l
 
 def _store(
     transaction: Transaction, submission: Submission, made: Mapping[str, str] = MappingProxyType({})
-) -> JobRow:
+) -> JobView:
     """Stores one job; `made` has the ids of those that it may name by their pointers."""
     after = [replace(one, job_id=made.get(one.job_id, one.job_id)) for one in submission.after]
     resolved = with_data(transaction, submission.resolved)
@@ -193,7 +199,7 @@ def _store(
     job = _store_whole(transaction, resolved, options, attributes, file, after)
     if submission.text is not None:
         submitted_text.add(transaction, job, submission.text)
-    return job
+    return JobView(job, resolved.text)
 
 
 def check_admission(transaction: Transaction, resolved: ResolvedSpec) -> ResolvedSpec:

@@ -204,6 +204,10 @@ def test_a_sweep_of_large_specs_adds_its_jobs_in_short_transactions(
         eventually(lambda: jobs() == len(replicas["seeds"]), seconds=120)
     assert cost.transaction <= LONGEST_TRANSACTION
     assert cost.loop <= LOOP_SECONDS
+    with measured(service) as cost:  # a list has no specs
+        listed = service.user.get("/v1/jobs", params={"q": f"group:{begun['id']}"}).json()["jobs"]
+    assert len(listed) == len(replicas["seeds"])
+    assert cost.growth < len(json.dumps(spec))
     service.user.post(f"/v1/sweeps/{begun['id']}/stop", params={"running": "cancel"})
 
 

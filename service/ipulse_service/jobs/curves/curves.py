@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from ipulse.curve_choices import Axis
 from ipulse_service.db import calendar
 from ipulse_service.db.engine import Transaction
+from ipulse_service.jobs import store
 from ipulse_service.jobs.curves.cache import CurveCache
 from ipulse_service.jobs.curves.points import Column, CurvePoints, CurveScope
 from ipulse_service.jobs.job import JobRow
@@ -54,15 +55,16 @@ def curves(
     transaction: Transaction, cache: CurveCache, job: JobRow, wanted: CurveRequest
 ) -> JobCurves:
     """Returns the curves of a job."""
+    batch_size = _batch_size(transaction, job) if wanted.axis == "samples" else 0
 
     def read(points: CurvePoints) -> JobCurves:
-        return _curves(job, points, wanted)
+        return _curves(job, points, wanted, batch_size)
 
     return cache.use(transaction, job, wanted.scope, read)
 
 
-def _curves(job: JobRow, points: CurvePoints, wanted: CurveRequest) -> JobCurves:
-    xs = _xs(job, points, wanted.axis)
+def _curves(job: JobRow, points: CurvePoints, wanted: CurveRequest, batch_size: int) -> JobCurves:
+    xs = _xs(points, wanted.axis, batch_size)
     first = 0 if wanted.begin is None else bisect_left(xs, wanted.begin)
     end = len(xs) if wanted.end is None else bisect_right(xs, wanted.end)
     series = []
@@ -77,15 +79,18 @@ def _curves(job: JobRow, points: CurvePoints, wanted: CurveRequest) -> JobCurves
     return JobCurves(job, x_range, [xs[start] for start in points.starts], series)
 
 
-def _xs(job: JobRow, points: CurvePoints, axis: Axis) -> list[float]:
+def _batch_size(transaction: Transaction, job: JobRow) -> int:
+    training = json.loads(store.spec_of(transaction, job)).get("training")
+    return int(training["batch_size"]) if training else 0  # a program reports no steps
+
+
+def _xs(points: CurvePoints, axis: Axis, batch_size: int) -> list[float]:
     match axis:
         case "epoch":
             return points.epochs.tolist()
         case "step":
             return [*points.steps]
         case "samples":
-            training = json.loads(job.spec).get("training")  # a program reports no steps
-            batch_size = training["batch_size"] if training else 0
             return [step * batch_size for step in points.steps]
         case "training_time":
             return points.trained.tolist()

@@ -71,7 +71,7 @@ def resolve(
     if not isinstance(spec, ExperimentSpec):
         detail = "only the training of a network starts from another job: leave it out"
         raise InvalidInput([Problem("/query/start_from", "inconsistent", detail)])
-    former = _spec_of(parent)
+    former = _spec_of(transaction, parent)
     if request.mode == "weights":
         return _weights(transaction, parent, former, spec)
     found = artifacts.latest_checkpoint(transaction, parent)
@@ -92,10 +92,10 @@ def resolve(
     return replace(_file(parent, "continue", found, epoch), child_name=name)
 
 
-def _spec_of(parent: JobRow) -> dict[str, Any]:
+def _spec_of(transaction: Transaction, parent: JobRow) -> dict[str, Any]:
     """Returns the spec of a training as JSON. Raises NothingToStartFrom for another job."""
     try:
-        spec = upgrade(json.loads(parent.spec))
+        spec = upgrade(json.loads(store.spec_of(transaction, parent)))
     except InvalidSpec as error:
         raise NothingToStartFrom(f"the job {parent.id} is of a version with other specs") from error
     if spec["kind"] != "training":

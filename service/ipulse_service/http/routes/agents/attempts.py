@@ -181,9 +181,9 @@ async def finish_attempt(
     log.bind(attempt=attempt_id)
     run = run_in_threadpool if request.manifest is None else state.file_threads.run
     finisher = AttemptFinisher(state.database, state.blobs, state.settings)
-    job, job_attempts = await run(finisher.finish, attempt_id, fence, attempt_end(request))
-    log.bind(job=job.id)
-    return job_detail(response, state.database.access, job, job_attempts)
+    view = await run(finisher.finish, attempt_id, fence, attempt_end(request))
+    log.bind(job=view.job.id)
+    return job_detail(response, state.database.access, view)
 
 
 def _start_file(state: AppState, attempt_id: str, fence: str) -> ArtifactRow:

@@ -33,7 +33,7 @@ from ipulse_service.http.schemas.agents.worker import (
     StartFileInfo,
 )
 from ipulse_service.http.schemas.agents.worker_requests import ClaimRequest
-from ipulse_service.jobs import artifacts
+from ipulse_service.jobs import artifacts, store
 from ipulse_service.jobs.job import JobRow
 from ipulse_service.jobs.queue import claims
 from ipulse_service.jobs.start.start_file import StartFile
@@ -129,6 +129,7 @@ def claim_job(
             protocol,
             request.fence or "",
         )
+        spec = store.spec_of(transaction, claim.job)
         checkpoint = artifacts.latest_checkpoint(transaction, claim.job)
         has_code = claim.job.needs.has_code
         used = job_ops.of_job(transaction, claim.job.pk) if has_code else []
@@ -140,7 +141,7 @@ def claim_job(
         fence=claim.fence,
         lease_seconds=lease_seconds,
         heartbeat_seconds=state.settings.heartbeat_seconds,
-        spec=_spec_in(version, json.loads(claim.job.spec)),
+        spec=_spec_in(version, json.loads(spec)),
         checkpoint=None
         if checkpoint is None
         else CheckpointInfo(

@@ -17,9 +17,8 @@ from ipulse_service.http.responses import job_detail
 from ipulse_service.http.schemas.jobs.job_requests import ImportRequest
 from ipulse_service.http.schemas.jobs.jobs import JobDetail
 from ipulse_service.http.state import AppState
-from ipulse_service.jobs import leases
 from ipulse_service.jobs.job import JobRow
-from ipulse_service.jobs.leases import AttemptRow
+from ipulse_service.jobs.job_view import JobView
 
 _KNOWN: dict[int | str, dict[str, Any]] = {
     200: {"model": JobDetail, "description": "The job was imported from this archive before."},
@@ -52,8 +51,8 @@ async def import_job(
     log.bind(job=job.id)
     response.status_code = 201 if is_new else 200
     response.headers["location"] = f"/v1/jobs/{job.id}"
-    attempts = await run_in_threadpool(_attempts, state, job)
-    return job_detail(response, state.database.access, job, attempts)
+    view = await run_in_threadpool(_view, state, job)
+    return job_detail(response, state.database.access, view)
 
 
 def _upload(state: AppState, upload_id: str) -> UploadRow:
@@ -61,6 +60,6 @@ def _upload(state: AppState, upload_id: str) -> UploadRow:
         return uploads.get_complete(transaction, upload_id)
 
 
-def _attempts(state: AppState, job: JobRow) -> list[AttemptRow]:
+def _view(state: AppState, job: JobRow) -> JobView:
     with state.database.read() as transaction:
-        return leases.of_job(transaction, job.pk)
+        return JobView.read(transaction, job)

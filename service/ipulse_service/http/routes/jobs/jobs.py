@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Response
 from starlette.concurrency import run_in_threadpool
@@ -29,11 +29,10 @@ from ipulse_service.http.responses import job_detail
 from ipulse_service.http.schemas.jobs.job_requests import JobChange
 from ipulse_service.http.schemas.jobs.jobs import JobDetail
 from ipulse_service.http.state import AppState
-from ipulse_service.jobs import attributes, deletion, leases, store
+from ipulse_service.jobs import attributes, deletion, store
 from ipulse_service.jobs.job import JobRow
-from ipulse_service.jobs.leases import AttemptRow
+from ipulse_service.jobs.job_view import JobView
 from ipulse_service.jobs.permissions import entity_tag
-from ipulse_service.jobs.queue.waiting import Waiting
 
 _NOT_MODIFIED: dict[int | str, dict[str, Any]] = {
     304: {"description": "The job still has the ETag of If-None-Match."}
@@ -42,14 +41,6 @@ _CHANGE_ERRORS = problems.documented(404, 409, 412)
 CHANGE: dict[str, Any] = {"response_description": "The job.", "responses": _CHANGE_ERRORS}
 
 router = APIRouter(prefix="/v1", tags=["jobs"], route_class=JSONRoute)
-
-
-class _View(NamedTuple):
-    """A job and what a response says about it, read in one transaction."""
-
-    job: JobRow
-    attempts: Sequence[AttemptRow]
-    waiting: Waiting | None
 
 
 @dataclass(frozen=True)
@@ -69,8 +60,9 @@ class JobChanger:
             job = store.get_to_change(transaction, self.job_id)
             etags.require(self.if_match, entity_tag(access, job))
             change(transaction, job)
-        view = _read(self.state, self.job_id)
-        return job_detail(self.response, access, *view)
+        with self.state.database.read() as transaction:
+            view = _view(self.state, transaction, store.get(transaction, self.job_id))
+        return job_detail(self.response, access, view)
 
 
 async def _changer(
@@ -104,15 +96,15 @@ async def get_job(
     """
     log.bind(job=job_id)
     if seconds:
-        view = await _wait(state, job_id, if_none_match, seconds)
+        job, view = await _wait(state, job_id, if_none_match, seconds)
     else:
-        view = await run_in_threadpool(_read, state, job_id, if_none_match)
-    tag = entity_tag(state.database.access, view.job)
+        job, view = await run_in_threadpool(_read, state, job_id, if_none_match)
+    tag = entity_tag(state.database.access, job)
     etags.require(if_match, tag)
-    if etags.matches(if_none_match, tag):
+    if view is None:
         response.headers["etag"] = etags.quoted(tag)
         return Response(status_code=304, headers=response.headers)
-    return job_detail(response, state.database.access, *view)
+    return job_detail(response, state.database.access, view)
 
 
 @router.patch(
@@ -145,7 +137,9 @@ async def delete_job(job_id: JobId, state: State, if_match: IfMatch = None) -> N
     await run_in_threadpool(deletion.try_purge, state.database)
 
 
-async def _wait(state: AppState, job_id: str, known: str | None, seconds: float) -> _View:
+async def _wait(
+    state: AppState, job_id: str, known: str | None, seconds: float
+) -> tuple[JobRow, JobView | None]:
     """Returns the job after a change, or when the time is over."""
     deadline = time.monotonic() + seconds
     # A request for the job's end need not wake up for each of its events.
@@ -153,10 +147,10 @@ async def _wait(state: AppState, job_id: str, known: str | None, seconds: float)
     with state.notifier.watch(topic) as watch:
         while True:
             watch.clear()
-            view = await run_in_threadpool(_read, state, job_id, known)
+            job, view = await run_in_threadpool(_read, state, job_id, known)
             left = deadline - time.monotonic()
-            if _has_changed(state, view.job, known) or left <= 0 or state.notifier.stopping:
-                return view
+            if _has_changed(state, job, known) or left <= 0 or state.notifier.stopping:
+                return job, view
             await watch.wait(left)
 
 
@@ -173,10 +167,14 @@ def _delete(state: AppState, job_id: str, if_match: str | None) -> set[str]:
         return deletion.delete_job(transaction, job)
 
 
-def _read(state: AppState, job_id: str, known: str | None = None) -> _View:
+def _read(state: AppState, job_id: str, known: str | None) -> tuple[JobRow, JobView | None]:
+    """Returns the job, and its view unless its ETag is known: that response has no body."""
     with state.database.read() as transaction:
         job = store.get(transaction, job_id)
-        if etags.matches(known, entity_tag(state.database.access, job)):
-            return _View(job, (), None)  # the response has no body
-        tried = leases.of_job(transaction, job.pk)
-        return _View(job, tried, state.queue_view.waiting(transaction, [job]).get(job.pk))
+        is_known = etags.matches(known, entity_tag(state.database.access, job))
+        return job, None if is_known else _view(state, transaction, job)
+
+
+def _view(state: AppState, transaction: Transaction, job: JobRow) -> JobView:
+    waiting = state.queue_view.waiting(transaction, [job]).get(job.pk)
+    return JobView.read(transaction, job, waiting)

@@ -49,7 +49,7 @@ def read_spec(
         if form == "submitted":
             kept = submitted_text.get(transaction, job)
             return SpecText(form=form, format=kept.form, text=kept.text)
-    document = json.loads(job.spec)
+        document = json.loads(store.spec_of(transaction, job))
     if form == "version_2":
         document = raise_to_2(upgrade(document))
     elif form == "brief":

@@ -34,7 +34,7 @@ from ipulse_service.http.schemas.jobs.validated_spec import (
 )
 from ipulse_service.http.schemas.quotas import QuotaInfo
 from ipulse_service.http.state import AppState
-from ipulse_service.jobs import dependencies, leases, store, submission
+from ipulse_service.jobs import dependencies, store, submission
 from ipulse_service.jobs.queue import executables
 from ipulse_service.jobs.queue.last_activity import last_activity
 from ipulse_service.jobs.queue.work import work_of
@@ -123,19 +123,16 @@ def submit_batch(
         _check_rights(caller, job.spec)
     key = None if idempotency_key is None else check_key(idempotency_key)
     wanted = [job.submission() for job in request.jobs]
-    jobs, replay = submission.submit_all(state.database, wanted, caller.name, key)
-    log.bind(jobs=str(len(jobs)))
-    attempts: dict[int, list[leases.AttemptRow]] = {}
-    if mark_replay(response, replay):
-        with state.database.read() as transaction:
-            attempts = {job.pk: leases.of_job(transaction, job.pk) for job in jobs}
+    views, replay = submission.submit_all(state.database, wanted, caller.name, key)
+    log.bind(jobs=str(len(views)))
+    mark_replay(response, replay)
     return SubmittedBatch(
         jobs=[
             BatchedJob(
                 pointer=dependencies.job_pointer(index),
-                job=JobDetail.from_row(job, attempts.get(job.pk, ()), state.database.access),
+                job=JobDetail.from_view(view, state.database.access),
             )
-            for index, job in enumerate(jobs)
+            for index, view in enumerate(views)
         ]
     )
 
@@ -168,7 +165,7 @@ def continue_job(
         parent = store.get(transaction, job_id)
         _ = caller.access.project  # whether it may add a job comes before what the other one lacks
         epochs = starting.checkpoint_epoch(transaction, parent) + request.epochs
-    document = json.loads(parent.spec)
+        document = json.loads(store.spec_of(transaction, parent))
     if "training" not in document:
         raise NothingToStartFrom(f"the job {job_id} trains no network")
     document["training"]["epochs"] = epochs
@@ -250,11 +247,8 @@ def _accepted(state: AppState, submitted: Submitted, response: Response) -> JobD
     """Returns the job of a submission, and sets the headers of the response."""
     job = submitted.job
     log.bind(job=job.id)
-    attempts = []
-    if mark_replay(response, submitted.replay):
-        with state.database.read() as transaction:
-            attempts = leases.of_job(transaction, job.pk)
-    detail = job_detail(response, state.database.access, job, attempts)
+    mark_replay(response, submitted.replay)
+    detail = job_detail(response, state.database.access, submitted.view)
     response.headers["location"] = f"/v1/jobs/{job.id}"
     response.headers["retry-after"] = str(RETRY_AFTER_SECONDS)
     return detail

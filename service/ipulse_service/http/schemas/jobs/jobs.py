@@ -20,9 +20,9 @@ from ipulse_service.http.schemas.jobs.job_parts import (
     WaitingInfo,
 )
 from ipulse_service.jobs.job import JobRow
+from ipulse_service.jobs.job_view import JobView
 from ipulse_service.jobs.leases import AttemptRow
 from ipulse_service.jobs.permissions import JobAction, allowed
-from ipulse_service.jobs.queue.waiting import Waiting
 
 SUMMARY: dict[str, Any] = {
     "object": "job",
@@ -159,20 +159,15 @@ class JobDetail(JobSummary):
     )
 
     @classmethod
-    def from_row(
-        cls,
-        job: JobRow,
-        attempts: Sequence[AttemptRow],
-        access: Access,
-        waiting: Waiting | None = None,
-    ) -> Self:
-        """Returns the model of a stored job for a caller, its attempts in order, and its wait."""
-        fields = summary_fields(job, attempts, access)
+    def from_view(cls, view: JobView, access: Access) -> Self:
+        """Returns the model of a stored job for a caller."""
+        fields = summary_fields(view.job, view.attempts, access)
+        waiting = view.waiting
         return cls(
             **fields,
             cycles_band=CyclesBand.of((fields["summary"] or {}).get("emulated_cycles")),
-            notes=job.notes,
-            spec=json.loads(job.spec),
+            notes=view.job.notes,
+            spec=json.loads(view.spec),
             waiting_on=None if waiting is None else WaitingInfo.from_waiting(waiting),
         )
 
