@@ -55,6 +55,13 @@ class TileNetwork(NamedTuple):
         before = self.inputs if layer == 0 else self.layers[layer - 1].neurons
         return before + (self.layers[layer].neurons if self.layers[layer].recurrent else 0)
 
+    def range_size(self, layer: int) -> int:
+        """Return the most neurons of a layer that one IPU has; if it is split, whole pairs."""
+        neurons = self.layers[layer].neurons
+        if not self.splits_neurons:
+            return neurons
+        return 2 * divide_up(divide_up(neurons, 2), self.ipus)
+
     def slots_before(self, layer: int) -> int:
         """Return the spikes of a sample and step that enter a layer, without its own."""
         return self.input_slots if layer == 0 else self.layers[layer - 1].slots
@@ -86,7 +93,7 @@ def place_neurons(network: TileNetwork) -> List[TilePart]:
         for number, layer in enumerate(network.layers):
             neurons = layer.neurons
             if network.splits_neurons:
-                size = 2 * divide_up(divide_up(layer.neurons, 2), network.ipus)
+                size = network.range_size(number)
                 neurons = min((ipu + 1) * size, layer.neurons) - min(ipu * size, layer.neurons)
             elif ipu_of[number] != ipu:
                 continue

@@ -14,7 +14,7 @@ from benchmarks.emulator.tile_memory import (
 )
 from ipulse.spec import ExperimentSpec, parse_spec
 from ipulse.spec.tile_fit import FACTOR, DoesNotFit, check_fit, tile_fit
-from ipulse_core.spec.tile_memory import predict
+from ipulse_core.spec.tile_memory import predict, segments_of
 from ipulse_core.spec.tile_placement import TileLayer, TileNetwork, place_neurons, sample_tile
 from ipulse_ops.lif.network import LIF, LeakyReadout, Network
 from ipulse_ops.lif.placement import Placement
@@ -59,6 +59,14 @@ def test_spikes_are_on_the_tiles_of_the_op() -> None:
     assert set(fullest) == expected
 
 
+def test_as_many_steps_are_run_again_at_a_time_as_the_op_does() -> None:
+    for seed in range(400):
+        network, placement, described = draw(seed)
+        _, length = segments_of(described)
+        shape = (described.steps, described.batch)
+        assert length == steps_between_checkpoints(network, *shape, Wanted(), placement), seed
+
+
 @pytest.mark.parametrize("recomputes", [False, True])
 @pytest.mark.parametrize("seed", range(6))
 def test_the_prediction_is_within_its_factor(seed: int, recomputes: bool) -> None:
@@ -75,8 +83,8 @@ def test_most_predictions_are_within_a_tenth() -> None:
     """The figures of docs/guides/devices.md."""
     rows = [compare(seed, recomputes=seed % 2 == 1) for seed in range(NETWORKS)]
     off = sorted(max(row["ratio"], 1 / row["ratio"]) for row in rows)
-    assert sum(factor <= NEAR for factor in off) >= 0.7 * NETWORKS, summary([*off])
-    assert off[-1] < 1.25, summary([*off])
+    assert sum(factor <= NEAR for factor in off) >= 0.9 * NETWORKS, summary([*off])
+    assert off[-1] < 1.15, summary([*off])
 
 
 def spec_of(
