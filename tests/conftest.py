@@ -68,8 +68,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_collection_finish() -> None:
-    """Leaves what was imported out of later collections: TensorFlow's objects take 0.4 s each."""
-    gc.freeze()
+    """Collects garbage again: what was imported is none. Hypothesis does not bear `gc.freeze`."""
     gc.enable()
 
 
