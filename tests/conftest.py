@@ -68,7 +68,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_collection_finish() -> None:
-    """Collects garbage again: what was imported is none. Hypothesis does not bear `gc.freeze`."""
+    """Collects garbage again; `gc.freeze` would hide objects that Hypothesis looks for."""
     gc.enable()
 
 
