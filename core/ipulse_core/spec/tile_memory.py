@@ -28,7 +28,8 @@ _STACK_BYTES = 12_800  # of six workers and the supervisor
 _CONTROL_BYTES, _CONTROL_OF_LAYER = 600, 245
 _CONTROL_OF_SEGMENTS, _CONTROL_OF_CHECKPOINT, _CONTROL_OF_IPUS = 780, 48, 800
 _UPDATE_BYTES = 9_000  # code of loss and optimizer
-_OTHER_BYTES = 3_000  # constants, exchange code and descriptions of vertices
+# Constants, exchange code and descriptions of vertices, and how they grow with each sample.
+_OTHER_BYTES, _OTHER_OF_SAMPLE = 2_500, 50
 # Code of the vertices on a tile, by what is on it; the first is on each.
 _CODE, _CODE_OF_INPUT, _CODE_OF_SPIKES = 300, 1_340, 6_820
 _CODE_OF_READOUT, _CODE_OF_NEURONS, _CODE_OF_LIMIT, _CODE_OF_RECURRENCE = 7_600, 7_160, 940, 530
@@ -139,7 +140,8 @@ def predict(network: TileNetwork) -> MemoryPrediction:
             used[place].of_loss += read
     fullest = max(contents.all_bytes for contents in used.values())
     fullest += _bytes_of_gradients(network) / (network.ipus * network.tiles_per_ipu)
-    fullest += _STACK_BYTES + _bytes_of_control(network, checkpoints) + _OTHER_BYTES
+    fullest += _STACK_BYTES + _bytes_of_control(network, checkpoints)
+    fullest += _OTHER_BYTES + _OTHER_OF_SAMPLE * network.batch
     fullest += _UPDATE_BYTES if network.updates else 0
     return MemoryPrediction(int(fullest), len(used), _least(network))
 
