@@ -3,6 +3,7 @@
     python -m benchmarks.service commands            processor time of commands of the command line
     python -m benchmarks.service submit              submissions, one after the other
     python -m benchmarks.service first-step          from a submission to the first training step
+    python -m benchmarks.service digits              a job of the digits until its report
     python -m benchmarks.service pick                the pick among 100,000 queued jobs
     python -m benchmarks.service week                a simulated week of a lab of ten people
     python -m benchmarks.service search              searches and curves among 10,000 jobs
@@ -27,6 +28,7 @@ COMMANDS = {
     "commands": "commands",
     "submit": "submit",
     "first-step": "first_step",
+    "digits": "digits_job",
     "pick": "pick",
     "week": "week",
     "search": "search",

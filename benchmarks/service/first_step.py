@@ -14,7 +14,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from benchmarks.common import command_line
 from benchmarks.common.tables import Row, finish
@@ -33,11 +33,25 @@ MILESTONES = ("first phase", "phase run", "first step")
 AGENT_SECONDS = 120.0  # for a runner to import TensorFlow on a busy machine
 
 AgentLog = list[dict[str, Any]]
+T = TypeVar("T")
 
 
 def measure(jobs: int, warm: bool) -> list[Row]:
-    """Return a row per milestone, without the first job, which builds the kernels."""
-    samples: dict[str, list[float]] = {milestone: [] for milestone in MILESTONES}
+    """Return a row per milestone."""
+    reached = runs(jobs, warm, follow)
+    return [
+        {"runner": "warm" if warm else "cold", "until": milestone, "jobs": jobs}
+        | percentiles([each[milestone] * 1000 for each in reached])
+        for milestone in MILESTONES
+    ]
+
+
+def runs(jobs: int, warm: bool, run: Callable[[Connection], T]) -> list[T]:
+    """Return what `run` returns of each job on an idle stack of its own.
+
+    The first job is left out: it builds the kernels.
+    """
+    found = []
     with tempfile.TemporaryDirectory() as directory:
         home = Path(directory) / "home"
         log = home / "logs" / "agent.log"
@@ -48,16 +62,9 @@ def measure(jobs: int, warm: bool) -> list[Row]:
             for number in range(jobs + 1):
                 if warm:
                     await_log(log, has_warm_runner)
-                reached = follow(client)
+                found.append(run(client))
                 await_log(log, lambda lines, ended=number + 1: attempts_ended(lines) >= ended)
-                if number > 0:
-                    for milestone in MILESTONES:
-                        samples[milestone].append(reached[milestone] * 1000)
-    return [
-        {"runner": "warm" if warm else "cold", "until": milestone, "jobs": jobs}
-        | percentiles(times)
-        for milestone, times in samples.items()
-    ]
+    return found[1:]
 
 
 def follow(client: Connection) -> dict[str, float]:

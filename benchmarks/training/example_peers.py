@@ -121,7 +121,7 @@ def data_file(spec: ExperimentSpec, path: Path, searching: bool) -> None:
     )
 
 
-def _ask(python: Path, spec: Path, data: Path, **options: Any) -> dict[str, float]:
+def ask(python: Path, spec: Path, data: Path, **options: Any) -> dict[str, float]:
     """Train snnTorch once in its own environment; return its accuracy and seconds."""
     arguments = [f"--{name}={value}" for name, value in options.items() if value is not True]
     arguments += [f"--{name}" for name, value in options.items() if value is True]
@@ -156,7 +156,7 @@ def compared(example: Example, python: Path, options: argparse.Namespace) -> lis
     tried = options.search_epochs or example.search_epochs or epochs
 
     def accuracy_of(choice: Choice) -> float:
-        answer = _ask(python, path, data, epochs=tried, seed=1000, **choice, **fixed)
+        answer = ask(python, path, data, epochs=tried, seed=1000, **choice, **fixed)
         _report(f"  {choice}", answer)
         return answer["accuracy"]
 
@@ -171,7 +171,7 @@ def compared(example: Example, python: Path, options: argparse.Namespace) -> lis
                 gradient = ours[-1].gradient
                 _report(f"  IPUlse, {gradient}, seed {seed}", _answer(ours[-1]))
             _write(task, example, seed, few, path, data, searching=False)
-            answers.append(_ask(python, path, data, epochs=epochs, seed=seed, **choice, **fixed))
+            answers.append(ask(python, path, data, epochs=epochs, seed=seed, **choice, **fixed))
             _report(f"  {example.peer}, seed {seed}", answers[-1])
     rows = []
     for gradient in ("dense", "gated"):
