@@ -13,7 +13,6 @@ samples, and trains a network of the same sizes for as many epochs; it writes no
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 import tempfile
 import time
@@ -35,7 +34,7 @@ from ipulse_core.spec.resolved_spec import read_spec
 
 EXAMPLE = Task("digits", 0.97, quick_epochs=1, quick_target=0.9)
 PHASES = ("prepare", "compile", "run", "report")
-SETTINGS = {"rate": 0.003, "slope": 25.0, "scale": 1.0}  # of snnTorch; its time is about the same
+SETTINGS = {"rate": 0.003, "slope": 25.0, "scale": 1.0}  # of snnTorch, without a search
 
 
 def ours(jobs: int, warm: bool) -> Row:
@@ -56,9 +55,8 @@ def run(client: Connection) -> tuple[float, dict[str, float]]:
     return seconds, job.phase_seconds
 
 
-def peer(runs: int) -> Row:
-    """Return the times of processes of snnTorch. Raises MissingEnvironment."""
-    python = python_of("torch", REQUIREMENTS)
+def peer(python: Path, count: int) -> Row:
+    """Return the times of processes of snnTorch."""
     document = document_of(EXAMPLE, False, 1, "float32", False)
     spec = read_spec(document)
     seconds = []
@@ -66,7 +64,7 @@ def peer(runs: int) -> Row:
         path, data = Path(directory) / "spec.json", Path(directory) / "data.npz"
         path.write_text(json.dumps(document))
         data_file(spec, data, searching=False)
-        for _ in range(runs):
+        for _ in range(count):
             began = time.perf_counter()
             ask(python, path, data, epochs=spec.training.epochs, seed=1, **SETTINGS)
             seconds.append(time.perf_counter() - began)
@@ -89,12 +87,13 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--jobs", type=int, default=5, help="of each row (%(default)s)")
     parser.add_argument("--peer", action="store_true", help="measure snnTorch, too")
     options = parser.parse_args(arguments)
+    try:
+        python = python_of("torch", REQUIREMENTS) if options.peer else None
+    except MissingEnvironment as error:
+        print(error, file=sys.stderr)
+        return 1
     rows = [ours(options.jobs, warm) for warm in (True, False)]
-    if options.peer:
-        try:
-            rows.append(peer(options.jobs))
-        except (MissingEnvironment, subprocess.CalledProcessError) as error:
-            print(error, file=sys.stderr)
-            return 1
+    if python is not None:
+        rows.append(peer(python, options.jobs))
     finish(rows, options.output)
     return 0
